@@ -1,0 +1,1 @@
+"""The Discord bot: threads of a Discord server as sessions of the Claude Code CLI."""

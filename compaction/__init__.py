@@ -1,0 +1,1 @@
+"""Makes Claude Code transcripts smaller without a summary."""
