@@ -1,1 +1,29 @@
 """The JSON session store: what each Discord thread is, kept durably in one readable file."""
+
+from state.errors import StoreClosed, StoreError, StoreLocked
+from state.records import (
+    Attachment,
+    Lineage,
+    Process,
+    Queued,
+    Record,
+    Settings,
+    Turn,
+    Usage,
+)
+from state.store import Store
+
+__all__ = [
+    "Attachment",
+    "Lineage",
+    "Process",
+    "Queued",
+    "Record",
+    "Settings",
+    "Store",
+    "StoreClosed",
+    "StoreError",
+    "StoreLocked",
+    "Turn",
+    "Usage",
+]
