@@ -7,9 +7,10 @@ the children and writes down how it ended, while the daemon comes and goes.
 
     python -I -S shim.py RUN_DIR [--orphan-timeout S] [--grace S] [--stderr-limit BYTES] -- CLI ...
 
-The run directory is the whole interface. The bot makes it (0700); the shim adds
-  in, out    FIFOs. The shim holds both open for reading and writing, so that the CLI sees neither
-             EOF nor EPIPE when the bot goes. The CLI gets one plain end of each, and nothing else.
+The run directory (0700, made by the bot) is the whole interface:
+  in, out    FIFOs, made here unless they are there. The shim holds both open for reading and
+             writing, so that the CLI sees neither EOF nor EPIPE when the bot goes. The CLI gets
+             one plain end of each, and nothing else.
   attached   whoever talks to the CLI holds flock(LOCK_EX) on it. Take it with a call that waits:
              the shim takes it for an instant now and then to learn whether anybody is there.
   ready      {"pid", "started", "child", "child_started"}: the CLI runs. Start times are clock ticks
@@ -17,7 +18,8 @@ The run directory is the whole interface. The bot makes it (0700); the shim adds
              that a parent can await it.
   closing    {"reason"}: stdin of the CLI is being closed, no further prompt will be read.
   stderr     what the CLI says there, the newest part; `stderr.1` is the part before it.
-  out.rest   what nobody had read from `out` at the end. It precedes what is left in `out`.
+  out.rest   what nobody had read from `out` at the end. Who attaches cannot know whether the end
+             has come: take the lock, open `out` without blocking, read `out.rest`, then `out`.
   exit.json  {"code", "signal", "ended", "reason", "left"}, written before `out` closes. `reason`
              is what asked for the end: exit (nothing did), eof, term or orphan; `left` counts
              descendants that even SIGKILL did not end.
@@ -292,7 +294,8 @@ def children(parent: int) -> list[int]:
 
 def make_pipe(path: str) -> int:
     """A FIFO that stays open, as large as the kernel grants."""
-    os.mkfifo(path, 0o600)
+    with suppress(FileExistsError):  # The bot makes them first if it is in a hurry to write.
+        os.mkfifo(path, 0o600)
     pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
     size = PIPE_SIZE
     while size > CHUNK:
@@ -363,7 +366,7 @@ class Shim:
             family = Family(command, self.path("in"), self.path("out"), self.log.writer)
         except OSError as error:
             self.log.write(f"cannot start {command[0]}: {error.strerror}\n".encode())
-            self.farewell(code=127, signal=None, left=0)
+            self.farewell(status=127, left=0)
             return
         os.close(self.log.writer)
         self.announce(family)
@@ -371,12 +374,7 @@ class Shim:
         left = self.end_tree(family)
         while self.log.drain():
             pass
-        status = family.status
-        self.farewell(
-            code=status if status is not None and status >= 0 else None,
-            signal=-status if status is not None and status < 0 else None,
-            left=left,
-        )
+        self.farewell(family.status, left)
 
     def announce(self, family: Family) -> None:
         pid, cli = os.getpid(), family.cli
@@ -396,10 +394,10 @@ class Shim:
         """Wait for the end of the CLI, and bring it about when somebody asks or nobody comes."""
         ladder, reached = self.ladder, OPEN
         while family.reap() and family.status is None and reached < GIVEN_UP:
-            for number in self.wait(min(ladder.due, self.attendance.due)):
-                if number == signal.SIGHUP:
+            for caught in self.wait(min(ladder.due, self.attendance.due)):
+                if caught == signal.SIGHUP:
                     ladder.hang_up()
-                elif number in (signal.SIGTERM, signal.SIGINT):
+                elif caught in (signal.SIGTERM, signal.SIGINT):
                     ladder.terminate(time.monotonic())
             now = time.monotonic()
             ladder.tick(now)
@@ -442,19 +440,19 @@ class Shim:
     def wait(self, until: float) -> bytes:
         """Sleep until a signal, a line of stderr or a moment comes; answers the signals."""
         timeout = max(0.0, until - time.monotonic())
-        for pipe, events in self.poll.poll(None if timeout == FOREVER else timeout * 1000):
+        for pipe, events in self.poll.poll(timeout * 1000):
             if pipe == self.log.pipe and not self.log.drain() and events & select.POLLHUP:
                 self.poll.unregister(pipe)
         return self.signals.take()
 
-    def farewell(self, code: int | None, signal: int | None, left: int) -> None:
+    def farewell(self, status: int | None, left: int) -> None:
         """Say how it ended; then keep `out` until it is read, or save it where nobody reads."""
         alone = self.attendance.claim()
         if alone:
             save_rest(self.stdout, self.path("out.rest"))
         publish(
             self.path("exit.json"),
-            f'{{"code": {number(code)}, "signal": {number(signal)}, "ended": {time.time():.3f},'
+            f'{{{outcome(status)}, "ended": {time.time():.3f},'
             f' "reason": "{self.ladder.reason}", "left": {left}}}\n',
         )
         unread = select.poll()
@@ -467,8 +465,13 @@ class Shim:
                 return
 
 
-def number(value: int | None) -> str:
-    return "null" if value is None else str(value)
+def outcome(status: int | None) -> str:
+    """An exit code, or a signal as a negative one, as members of a JSON object."""
+    if status is None:
+        return '"code": null, "signal": null'
+    if status < 0:
+        return f'"code": null, "signal": {-status}'
+    return f'"code": {status}, "signal": null'
 
 
 def main(argv: list[str]) -> int:
@@ -479,7 +482,13 @@ def main(argv: list[str]) -> int:
         return 64
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     detach()
-    Shim(options).run(options.command)
+    shim = Shim(options)
+    try:
+        shim.run(options.command)
+    except Exception as error:
+        # Standard error leads nowhere by now.
+        shim.log.write(f"the shim failed: {error!r}\n".encode())
+        raise
     return 0
 
 
