@@ -1,0 +1,196 @@
+"""Lines become messages: each within the limit, each with its code blocks closed.
+
+The splitter is greedy and looks no further than the line that overflows. Messages that are
+already behind it therefore stay the same however long the reply still grows.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from bridge.render.inline import ZERO_WIDTH, atoms
+from bridge.render.lines import SMALLEST_LIMIT, Frame, Line
+from bridge.render.measure import fitting, units, visible, whole
+
+_SENTENCE = re.compile(r"[.!?…][\"')\]*_]{0,4}\s+|[\u3002\uff01\uff1f]")
+_SPACE = re.compile(r"\s+")
+_LOOK_AHEAD = 500
+_REPEATED_PREFIX = re.compile(r"> |-# ")
+
+
+@dataclass(slots=True)
+class _Page:
+    """The message that is being filled; `began` is the frame it has to open again."""
+
+    began: Frame | None = None
+    lines: list[Line] = field(default_factory=list[Line])
+    sizes: list[int] = field(default_factory=list[int])  # when it ended after that line
+    opened: int = 0  # size so far without the closing of an open frame
+
+    def push(self, line: Line) -> None:
+        if not self.lines and line.frame is None and line.blank:
+            return
+        before = self.lines[-1].frame if self.lines else None
+        self.opened += self._turn(before, line.frame) + units(line.text) + bool(self.lines)
+        self.lines.append(line)
+        self.sizes.append(self.opened + _closing(line.frame))
+
+    def _turn(self, before: Frame | None, after: Frame | None) -> int:
+        """What it costs to go from one frame to the next: a closing and an opening."""
+        if before is after:
+            return 0
+        opening = units(self.top(after)) + 1 if after else 0
+        return _closing(before) + opening
+
+    def top(self, frame: Frame) -> str:
+        return frame.reopening if frame is self.began else frame.opening
+
+
+def _closing(frame: Frame | None) -> int:
+    """Units that the closing line takes; one is spare for a block that shows nothing else."""
+    return units(frame.closing) + 2 if frame else 0
+
+
+def split(lines: Iterable[Line], limit: int) -> list[str]:
+    """The contents of the messages that show these lines, none above `limit` UTF-16 units."""
+    if limit < SMALLEST_LIMIT:
+        raise ValueError(f"a message needs room for {SMALLEST_LIMIT} characters, not {limit}")
+    messages: list[str] = []
+    page = _Page()
+    for line in lines:
+        page.push(line)
+        while page.sizes and page.sizes[-1] > limit:
+            page = _turned(page, limit, messages)
+    _emit(page, len(page.lines), messages)
+    return messages
+
+
+def _turned(page: _Page, limit: int, messages: list[str]) -> _Page:
+    """Emit what fits of an overfull page; the page that holds the rest."""
+    index, cut = _place(page, limit)
+    last = page.lines[-1]
+    rest: Sequence[Line]
+    if cut:
+        head, tail = _cut_line(last, cut)
+        page.lines[-1] = head
+        _emit(page, len(page.lines), messages)
+        rest = (tail,)
+    else:
+        _emit(page, index, messages)
+        rest = page.lines[index:]
+    inner = page.lines[-1 if cut else index - 1].frame
+    following = _Page(began=inner if rest[0].frame is inner else None)
+    for line in rest:
+        following.push(line)
+    return following
+
+
+def _place(page: _Page, limit: int) -> tuple[int, int]:
+    """The best place to end the page: before line `index`, or within the last at `cut`.
+
+    All lines but the last fit. Each step of the search accepts a worse kind of place, and
+    only in the last part of the message, so that messages are neither ragged nor tiny.
+    """
+    full = len(page.lines) - 1
+    edges = [i for i in range(1, full + 1) if not page.lines[i].glued]
+    last = page.lines[-1]
+    room = _room(page, limit)
+    movable = _alone(last) <= limit
+
+    def edge(least: float, *, paragraph: bool = False) -> int:
+        for i in reversed(edges):
+            if page.sizes[i - 1] < least * limit:
+                break
+            if not paragraph or _parts(page.lines[i - 1], page.lines[i]):
+                return i
+        return 0
+
+    def inside(pattern: re.Pattern[str], least: float) -> int:
+        return _cut_at(last.text, room, pattern, max(0, room - int(limit * (1 - least))))
+
+    if index := edge(1 / 2, paragraph=True) or edge(2 / 3):
+        return index, 0
+    if cut := inside(_SENTENCE, 2 / 3):
+        return full, cut
+    if movable and (index := edge(1 / 3)):
+        return index, 0
+    if cut := inside(_SPACE, 1 / 2):
+        return full, cut
+    if movable and full:
+        return edge(0) or full, 0
+    if room > limit // 8 and (cut := _hard_cut(last.text, room)):
+        return full, cut
+    return full, 0
+
+
+def _alone(line: Line) -> int:
+    """UTF-16 units of a message that has this line only."""
+    opening = units(line.frame.reopening) + 1 if line.frame else 0
+    return opening + units(line.text) + _closing(line.frame)
+
+
+def _parts(before: Line, after: Line) -> bool:
+    """Whether a paragraph or a block ends between these two lines."""
+    return before.frame is not after.frame or (
+        before.frame is None and (before.blank or after.blank)
+    )
+
+
+def _room(page: _Page, limit: int) -> int:
+    """UTF-16 units that the last line may have without the page overflowing."""
+    return limit - (page.sizes[-1] - units(page.lines[-1].text))
+
+
+def _cut_at(text: str, room: int, pattern: re.Pattern[str], least: int) -> int:
+    """The last end of `pattern` within `room`, at `least` or after, outside of every atom."""
+    if room <= 0:
+        return 0
+    end = fitting(text, room)
+    start = min(least, end)
+    spans = atoms(text[: end + _LOOK_AHEAD])
+    places = [found.end() for found in pattern.finditer(text, start, end)]
+    return next((at for at in reversed(places) if at < len(text) and not _within(at, spans)), 0)
+
+
+def _hard_cut(text: str, room: int) -> int:
+    end = whole(text, fitting(text, room))
+    for start, stop in atoms(text[: end + _LOOK_AHEAD]):
+        if start < end < stop and start > end // 2:
+            return start
+    return end
+
+
+def _within(index: int, spans: list[tuple[int, int]]) -> bool:
+    return any(start < index < stop for start, stop in spans)
+
+
+def _cut_line(line: Line, index: int) -> tuple[Line, Line]:
+    prefix = _REPEATED_PREFIX.match(line.text) if line.frame is None else None
+    again = prefix[0] if prefix and prefix.end() < index else ""
+    return Line(line.text[:index], line.frame), Line(again + line.text[index:], line.frame)
+
+
+def _emit(page: _Page, count: int, messages: list[str]) -> None:
+    text = _assembled(page, page.lines[:count])
+    if visible(text):
+        messages.append(text)
+
+
+def _assembled(page: _Page, lines: list[Line]) -> str:
+    while lines and lines[-1].frame is None and lines[-1].blank:
+        lines = lines[:-1]
+    out: list[str] = []
+    for _, group in groupby(lines, key=lambda line: id(line.frame)):
+        out.extend(_framed(page, list(group)))
+    return "\n".join(out).strip()
+
+
+def _framed(page: _Page, lines: list[Line]) -> list[str]:
+    frame = lines[0].frame
+    texts = [line.text for line in lines]
+    if not frame:
+        return texts
+    if not any(map(visible, texts)):
+        texts[-1] += ZERO_WIDTH  # Discord would take the fences of an empty block for text
+    return [page.top(frame), *texts, frame.closing]
