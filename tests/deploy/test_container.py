@@ -87,7 +87,8 @@ def test_a_stale_heartbeat_is_unhealthy(tmp_path: Path, age: int | None, healthy
     heartbeat = tmp_path / "heartbeat"
     if age is not None:
         heartbeat.touch()
-        os.utime(heartbeat, (time.time() - age,) * 2)
+        touched = time.time() - age
+        os.utime(heartbeat, (touched, touched))
     command = [word.replace("/state/heartbeat", str(heartbeat)) for word in arguments]
     assert command != arguments
     done = subprocess.run([sys.executable, *command], capture_output=True, check=False)
