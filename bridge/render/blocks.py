@@ -6,7 +6,7 @@ code blocks at the margin go out. What Discord cannot show is kept visible as te
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bridge.render import table
 from bridge.render.inline import broken_fences, inline
@@ -32,34 +32,41 @@ _HALF_DELIMITER = re.compile(r"[\s|:-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
-    """Lines to show and the index of the first source line behind them."""
+class Block:
+    """Lines to show, and the number of source lines up to and with this block.
+
+    What comes after a `settled` block is read the same whether or not one knows what came
+    before it.
+    """
 
     lines: list[Line]
     end: int
     heading: bool = False
+    settled: bool = False
 
 
-def blocks(markdown: str, *, growing: bool = False) -> Iterator[Line]:
-    """The lines of one text; of a `growing` one without an end that may yet mean another thing.
+def blocks(markdown: str, *, growing: bool = False) -> Iterator[Block]:
+    """The blocks of one text; of a `growing` one without an end that may yet mean something else.
 
     The first row of a table, half a fence or half a bullet would else be shown raw for a moment.
     """
     source = markdown.removesuffix("\n").split("\n")
     if growing and not markdown.endswith("\n"):
-        source = _settled(source)
+        source = _without_unsettled(source)
     at = 0
     after_heading = False
     while at < len(source):
         block = _block(source, at)
-        for index, line in enumerate(block.lines):
-            yield Line(line.text, line.frame, line.glued or (after_heading and index == 0))
         blank = not source[at].strip()
+        if after_heading and block.lines:
+            first = replace(block.lines[0], glued=True)
+            block = replace(block, lines=[first, *block.lines[1:]])
         after_heading = block.heading or (after_heading and blank)
+        yield replace(block, settled=blank and not after_heading)
         at = block.end
 
 
-def _settled(source: list[str]) -> list[str]:
+def _without_unsettled(source: list[str]) -> list[str]:
     last = source[-1]
     head_of_table = len(source) > 1 and source[-2].lstrip().startswith("|")
     in_table = len(source) > 2 and "|" in source[-3]
@@ -68,7 +75,7 @@ def _settled(source: list[str]) -> list[str]:
     return source[:-1] if _UNSETTLED.fullmatch(last) else source
 
 
-def _block(source: list[str], at: int) -> _Block:
+def _block(source: list[str], at: int) -> Block:
     line = source[at]
     quote = _QUOTE.match(line)
     bare = line[quote.end() :] if quote else line
@@ -80,9 +87,9 @@ def _block(source: list[str], at: int) -> _Block:
             return _table(source, at, quoted=quote is not None)
     if not quote and at + 1 < len(source) and (mark := _underlined(source, at)):
         text = f"{mark} {inline(line.strip())}"
-        return _Block([Line(text)], at + 2, heading=True)
+        return Block([Line(text)], at + 2, heading=True)
     text = f"> {_prose(bare)}" if quote else _prose(line)
-    return _Block([Line(text)], at + 1, heading=_HEADING.fullmatch(bare) is not None)
+    return Block([Line(text)], at + 1, heading=_HEADING.fullmatch(bare) is not None)
 
 
 def _unquoted(line: str, *, quoted: bool) -> str | None:
@@ -97,7 +104,7 @@ def _opens(opener: re.Match[str]) -> bool:
     return opener["marks"][0] == "~" or "`" not in opener["info"]
 
 
-def _fenced(source: list[str], at: int, opener: re.Match[str], *, quoted: bool) -> _Block:
+def _fenced(source: list[str], at: int, opener: re.Match[str], *, quoted: bool) -> Block:
     """A code block at the margin: Discord would show the indentation of a list's item in it."""
     marks, item = opener["marks"], opener["item"] or ""
     indent = len(opener["indent"]) + len(item)
@@ -115,7 +122,7 @@ def _fenced(source: list[str], at: int, opener: re.Match[str], *, quoted: bool) 
             body = body or [Line("", frame)]
             break
         body.append(Line(broken_fences(_outdented(text, indent)), frame))
-    return _Block([*lines, *body], at)
+    return Block([*lines, *body], at)
 
 
 def _info(info: str) -> tuple[str, str]:
@@ -129,7 +136,7 @@ def _outdented(text: str, indent: int) -> str:
     return text[min(indent, len(text) - len(text.lstrip(" \t"))) :]
 
 
-def _table(source: list[str], at: int, *, quoted: bool) -> _Block:
+def _table(source: list[str], at: int, *, quoted: bool) -> Block:
     texts: list[str] = []
     for line in source[at:]:
         text = _unquoted(line, quoted=quoted)
@@ -137,7 +144,7 @@ def _table(source: list[str], at: int, *, quoted: bool) -> _Block:
             break
         texts.append(text)
     lines = table.laid_out(table.parse(texts[0], texts[1], texts[2:]))
-    return _Block(list(lines), at + len(texts))
+    return Block(list(lines), at + len(texts))
 
 
 def _underlined(source: list[str], at: int) -> str:

@@ -29,12 +29,24 @@ class _Page:
     opened: int = 0  # size so far without the closing of an open frame
 
     def push(self, line: Line) -> None:
-        if not self.lines and line.frame is None and line.blank:
+        if line.frame is None and line.blank and self._ends_blank():
             return
         before = self.lines[-1].frame if self.lines else None
         self.opened += self._turn(before, line.frame) + units(line.text) + bool(self.lines)
         self.lines.append(line)
         self.sizes.append(self.opened + _closing(line.frame))
+
+    def copy(self) -> "_Page":
+        return _Page(self.began, self.lines.copy(), self.sizes.copy(), self.opened)
+
+    @property
+    def size(self) -> int:
+        """UTF-16 units of the whole message."""
+        return self.sizes[-1] if self.sizes else 0
+
+    def _ends_blank(self) -> bool:
+        last = self.lines[-1] if self.lines else None
+        return last is None or (last.frame is None and last.blank)
 
     def _turn(self, before: Frame | None, after: Frame | None) -> int:
         """What it costs to go from one frame to the next: a closing and an opening."""
@@ -52,38 +64,49 @@ def _closing(frame: Frame | None) -> int:
     return units(frame.closing) + 2 if frame else 0
 
 
-def split(lines: Iterable[Line], limit: int) -> list[str]:
-    """The contents of the messages that show these lines, none above `limit` UTF-16 units."""
-    if limit < SMALLEST_LIMIT:
-        raise ValueError(f"a message needs room for {SMALLEST_LIMIT} characters, not {limit}")
-    messages: list[str] = []
-    page = _Page()
-    for line in lines:
-        page.push(line)
-        while page.sizes and page.sizes[-1] > limit:
-            page = _turned(page, limit, messages)
-    _emit(page, len(page.lines), messages)
-    return messages
+class Splitter:
+    """Takes lines one by one; each message it has left behind is final."""
+
+    def __init__(self, limit: int) -> None:
+        if limit < SMALLEST_LIMIT:
+            raise ValueError(f"a message needs room for {SMALLEST_LIMIT} characters, not {limit}")
+        self._limit = limit
+        self._messages: list[str] = []
+        self._page = _Page()
+
+    def copy(self) -> "Splitter":
+        """An independent splitter that goes on from here."""
+        other = Splitter(self._limit)
+        other._messages = self._messages.copy()
+        other._page = self._page.copy()
+        return other
+
+    def push(self, lines: Iterable[Line]) -> None:
+        """Add lines to the end."""
+        for line in lines:
+            todo = [line]
+            while todo:
+                self._page.push(todo.pop())
+                if self._page.size > self._limit:
+                    text, self._page, rest = _turned(self._page, self._limit)
+                    self._messages += [text] if visible(text) else []
+                    todo += reversed(rest)
+
+    def messages(self) -> list[str]:
+        """All messages so far, none above the limit in UTF-16 units, none without content."""
+        last = _assembled(self._page, self._page.lines)
+        return [*self._messages, last] if visible(last) else self._messages.copy()
 
 
-def _turned(page: _Page, limit: int, messages: list[str]) -> _Page:
-    """Emit what fits of an overfull page; the page that holds the rest."""
+def _turned(page: _Page, limit: int) -> tuple[str, _Page, Sequence[Line]]:
+    """The message that an overfull page makes, the next page, and the lines to put there."""
     index, cut = _place(page, limit)
-    last = page.lines[-1]
-    rest: Sequence[Line]
+    kept, rest = page.lines[:index], page.lines[index:]
     if cut:
-        head, tail = _cut_line(last, cut)
-        page.lines[-1] = head
-        _emit(page, len(page.lines), messages)
-        rest = (tail,)
-    else:
-        _emit(page, index, messages)
-        rest = page.lines[index:]
-    inner = page.lines[-1 if cut else index - 1].frame
-    following = _Page(began=inner if rest[0].frame is inner else None)
-    for line in rest:
-        following.push(line)
-    return following
+        head, tail = _cut_line(rest[0], cut)
+        kept, rest = [*kept, head], [tail]
+    inner = kept[-1].frame
+    return _assembled(page, kept), _Page(inner if rest[0].frame is inner else None), rest
 
 
 def _place(page: _Page, limit: int) -> tuple[int, int]:
@@ -169,12 +192,6 @@ def _cut_line(line: Line, index: int) -> tuple[Line, Line]:
     prefix = _REPEATED_PREFIX.match(line.text) if line.frame is None else None
     again = prefix[0] if prefix and prefix.end() < index else ""
     return Line(line.text[:index], line.frame), Line(again + line.text[index:], line.frame)
-
-
-def _emit(page: _Page, count: int, messages: list[str]) -> None:
-    text = _assembled(page, page.lines[:count])
-    if visible(text):
-        messages.append(text)
 
 
 def _assembled(page: _Page, lines: list[Line]) -> str:
