@@ -70,7 +70,6 @@ class GroupCommit:
 
     async def _attempt(self) -> None:
         revision = self._revision
-        self._wanted.clear()
         try:
             await self._write()
         except Exception as error:  # whatever it is, those who wait must hear of it
@@ -78,9 +77,8 @@ class GroupCommit:
                 _log.error("the state cannot be written and will be tried again: %r", error)
             self._failing = True
             self._release(revision, error)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(RETRY_SECONDS):
-                    await self._wanted.wait()
+            if revision == self._revision:
+                await self._pause()
         else:
             if self._failing:
                 _log.warning("the state is written again")
@@ -88,6 +86,12 @@ class GroupCommit:
             self._written = revision
             self._writes += 1
             self._release(revision, None)
+
+    async def _pause(self) -> None:
+        self._wanted.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RETRY_SECONDS):
+                await self._wanted.wait()
 
     def _release(self, revision: int, error: Exception | None) -> None:
         covered = [done for wanted, done in self._waiting if wanted <= revision and not done.done()]

@@ -16,18 +16,22 @@ def mend(value: object) -> tuple[Record | None, tuple[str, ...]]:
 
     The record is None if what it cannot do without is missing or wrong.
     """
-    faults: list[str] = []
+    faults: tuple[str, ...] = ()
     while True:
         try:
-            return Record.model_validate_json(_text(value)), tuple(faults)
+            return Record.model_validate_json(_text(value)), faults
         except RecursionError:
-            return None, (*faults, "record: nested too deeply")
+            return None, ("record: nested too deeply",)
         except ValidationError as error:
             details = error.errors(include_url=False, include_input=False, include_context=False)
-        faults += [f"{'.'.join(map(str, e['loc'])) or 'record'}: {e['msg']}" for e in details]
-        drop = {_deepest(value, e["loc"]) for e in details}
+        # The first round names every fault; later ones only follow from what was dropped.
+        faults = faults or tuple(
+            f"{'.'.join(map(str, detail['loc'])) or 'record'}: {detail['msg']}"
+            for detail in details
+        )
+        drop = {_deepest(value, detail["loc"]) for detail in details}
         if () in drop:
-            return None, tuple(faults)
+            return None, faults
         value = _without(value, drop)
 
 

@@ -98,6 +98,8 @@ class Turn(Model):
     started: float
     reply_ids: tuple[Snowflake, ...] = ()
     attempt: Annotated[int, Field(ge=1)] = 1
+    tail: Text = ""
+    """What stands below the answer (footer, error), once the turn is over."""
 
 
 class Settings(Model):
@@ -113,6 +115,8 @@ class Usage(Model):
 
     turns: Count = 0
     cost_usd: float = 0.0
+    session_cost_usd: float = 0.0
+    """What the CLI last gave as the running total of the present session."""
     input_tokens: Count = 0
     output_tokens: Count = 0
     context_tokens: Count = 0
@@ -145,6 +149,8 @@ class Record(Model):
     settings: Settings = Settings()
     process: Process | None = None
     turn: Turn | None = None
+    unsent: tuple[Turn, ...] = ()
+    """Turns that are over, and of which Discord does not have the last words yet."""
     queue: tuple[Queued, ...] = ()
     seen: Seen = ()
     """Handled message ids: the newest `SEEN_LIMIT`, ascending."""
