@@ -62,6 +62,12 @@ def alive(who: Identity) -> bool:
     return identity(who.pid) == who
 
 
+def parent(pid: int) -> int | None:
+    """The parent of a process, of a zombie too."""
+    stat = _stat(pid)
+    return stat.parent if stat else None
+
+
 def pids(uid: int | None = None) -> Iterator[int]:
     """All processes, or those of one user."""
     for entry in os.scandir(_PROC):

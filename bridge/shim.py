@@ -154,38 +154,23 @@ class Attendance:
 
 
 class StderrLog:
-    """The newest bytes that came down a pipe, in two files of at most `limit` bytes each."""
+    """The newest part of what the CLI says on stderr: two files of at most `limit` bytes each."""
 
     def __init__(self, path: str, limit: int) -> None:
         self._path = path
         self._limit = limit
         self._size = 0
-        self._file = self._open()
-        self.pipe, self.writer = os.pipe()
-        os.set_blocking(self.pipe, False)
-
-    def _open(self) -> int:
-        return os.open(self._path, WRITE | os.O_TRUNC, 0o600)
-
-    def drain(self) -> bool:
-        """Take over what the pipe holds, a chunk of it; False when it is empty or has ended."""
-        try:
-            data = os.read(self.pipe, CHUNK)
-        except BlockingIOError:
-            return False
-        self.write(data)
-        return bool(data)
 
     def write(self, data: bytes) -> None:
         with suppress(OSError):  # A full disk costs the log; it must not stall or end the CLI.
             while data:
                 if self._size >= self._limit:
-                    os.close(self._file)
                     os.replace(self._path, self._path + ".1")
-                    self._file, self._size = self._open(), 0
-                written = os.write(self._file, data[: self._limit - self._size])
-                self._size += written
-                data = data[written:]
+                    self._size = 0
+                part = data[: self._limit - self._size]
+                append(self._path, part)
+                self._size += len(part)
+                data = data[len(part) :]
 
 
 class Signals:
@@ -202,10 +187,7 @@ class Signals:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
     def take(self) -> bytes:
-        try:
-            return os.read(self.pipe, CHUNK)
-        except BlockingIOError:
-            return b""
+        return read_now(self.pipe) or b""
 
 
 def heed(number: int, frame: object) -> None:
@@ -307,29 +289,35 @@ def make_pipe(path: str) -> int:
     return pipe
 
 
-def publish(path: str, text: str) -> None:
-    """Let a file appear whole or not at all."""
-    temporary = path + ".tmp"
-    with suppress(OSError):  # A full disk must not keep the shim from ending its CLI.
-        file = os.open(temporary, WRITE | os.O_TRUNC, 0o600)
-        os.write(file, text.encode())
+def read_now(pipe: int) -> bytes | None:
+    """A chunk of what a non-blocking pipe holds; None if that is nothing, b"" if it has ended."""
+    try:
+        return os.read(pipe, CHUNK)
+    except BlockingIOError:
+        return None
+
+
+def append(path: str, data: bytes) -> None:
+    file = os.open(path, WRITE | os.O_APPEND, 0o600)
+    try:
+        os.write(file, data)
+    finally:
         os.close(file)
-        os.replace(temporary, path)
+
+
+def publish(path: str, text: str) -> None:
+    """Let a small file appear whole or not at all."""
+    with suppress(OSError):  # A full disk must not keep the shim from ending its CLI.
+        append(path + ".tmp", text.encode())
+        os.replace(path + ".tmp", path)
 
 
 def save_rest(pipe: int, path: str) -> None:
-    """Move what is left in a pipe to a file; nothing is left where there was nothing."""
-    rest = bytearray()
-    try:
-        while len(rest) < PIPE_SIZE:
-            rest += os.read(pipe, CHUNK)
-    except BlockingIOError:
-        pass
-    if rest:
-        with suppress(OSError):
-            file = os.open(path, WRITE | os.O_APPEND, 0o600)
-            os.write(file, rest)
-            os.close(file)
+    """Move what is left in a pipe to a file; no file where there is nothing."""
+    with suppress(OSError):
+        for _ in range(PIPE_SIZE // CHUNK + 1):  # Somebody who would not go may still write.
+            if data := read_now(pipe):
+                append(path, data)
 
 
 def detach() -> None:
@@ -350,29 +338,31 @@ class Shim:
         self.run_dir = options.run_dir
         self.signals = Signals()
         self.log = StderrLog(self.path("stderr"), options.stderr_limit)
+        self.stderr, self.stderr_writer = os.pipe()
+        os.set_blocking(self.stderr, False)
         self.attendance = Attendance(self.path("attached"), options.orphan_timeout, now)
         self.ladder = Ladder(options.grace)
         self.stdin = make_pipe(self.path("in"))
         self.stdout = make_pipe(self.path("out"))
         self.poll = select.poll()
         self.poll.register(self.signals.pipe, select.POLLIN)
-        self.poll.register(self.log.pipe, select.POLLIN)
+        self.poll.register(self.stderr, select.POLLIN)
 
     def path(self, name: str) -> str:
         return f"{self.run_dir}/{name}"
 
     def run(self, command: list[str]) -> None:
         try:
-            family = Family(command, self.path("in"), self.path("out"), self.log.writer)
+            family = Family(command, self.path("in"), self.path("out"), self.stderr_writer)
         except OSError as error:
             self.log.write(f"cannot start {command[0]}: {error.strerror}\n".encode())
             self.farewell(status=127, left=0)
             return
-        os.close(self.log.writer)
+        os.close(self.stderr_writer)
         self.announce(family)
         self.attend(family)
         left = self.end_tree(family)
-        while self.log.drain():
+        while self.drain():
             pass
         self.farewell(family.status, left)
 
@@ -441,9 +431,15 @@ class Shim:
         """Sleep until a signal, a line of stderr or a moment comes; answers the signals."""
         timeout = max(0.0, until - time.monotonic())
         for pipe, events in self.poll.poll(timeout * 1000):
-            if pipe == self.log.pipe and not self.log.drain() and events & select.POLLHUP:
+            if pipe == self.stderr and not self.drain() and events & select.POLLHUP:
                 self.poll.unregister(pipe)
         return self.signals.take()
+
+    def drain(self) -> bool:
+        """Log a chunk of stderr; False if there is none now."""
+        data = read_now(self.stderr)
+        self.log.write(data or b"")
+        return bool(data)
 
     def farewell(self, status: int | None, left: int) -> None:
         """Say how it ended; then keep `out` until it is read, or save it where nobody reads."""
