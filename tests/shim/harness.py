@@ -27,6 +27,7 @@ class Options(TypedDict, total=False):
     stderr_limit: int
     env: Mapping[str, str]
     cwd: Path
+    early: bytes
 
 
 class ShimRun:
@@ -42,12 +43,20 @@ class ShimRun:
         stderr_limit: int = 1 << 18,
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
+        early: bytes = b"",
     ) -> None:
+        """`early` is written to FIFOs that the bot has made before it starts the shim."""
         self.marker = secrets.token_hex(16)
         self.folder = state_dir / "run" / secrets.token_hex(6)
         self.folder.mkdir(mode=0o700, parents=True)
         proof = {"marker": self.marker, "thread": "1234", "created": time.time()}
         (self.folder / "process.json").write_text(json.dumps(proof))
+        pipe: int | None = None
+        if early:
+            for name in ("in", "out"):
+                os.mkfifo(self.folder / name, 0o600)
+            pipe = os.open(self.folder / "in", os.O_RDWR)
+            os.write(pipe, early)
         options = ["--grace", str(grace), "--orphan-timeout", str(orphan_timeout)]
         options += ["--stderr-limit", str(stderr_limit)]
         self.process = subprocess.Popen(
@@ -61,6 +70,8 @@ class ShimRun:
         assert self.process.stdout is not None
         with self.process.stdout as ready:
             self.ready = ready.readline()
+        if pipe is not None:
+            os.close(pipe)
         self._seen: set[Identity] = set()
 
     @property
@@ -140,10 +151,14 @@ class Bot:
             os.set_blocking(self._in, True)
 
     def prompt(self, text: str) -> None:
-        assert self._in is not None
         message = {"role": "user", "content": text}
         line = json.dumps({"type": "user", "message": message, "parent_tool_use_id": None})
-        os.write(self._in, line.encode() + b"\n")
+        self.write(line.encode() + b"\n")
+
+    def write(self, data: bytes) -> None:
+        assert self._in is not None
+        while data:
+            data = data[os.write(self._in, data) :]
 
     def events(self) -> Iterator[dict[str, Any]]:
         """What comes out, until the CLI and its descendants have all let go of their end."""

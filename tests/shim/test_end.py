@@ -1,7 +1,10 @@
 """How a CLI ends: by itself, when asked, when nobody comes; and its descendants with it."""
 
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge import proc
+from bridge import proc, shim
 from bridge.shim import CLOSED, GIVEN_UP, OPEN, TERMED, Ladder
 from tests.shim.harness import Starter, attached, wait_gone
 
@@ -146,6 +149,23 @@ while time.monotonic() < end:
         os._exit(0)
     os.setsid()
 """
+
+
+def test_a_run_folder_that_vanished_keeps_nothing_alive(start: Starter) -> None:
+    run = start(*DEAF, grace=0.05)
+    both = run.shim, run.cli
+    shutil.rmtree(run.folder)
+    run.signal(signal.SIGTERM)
+    assert wait_gone(*both)
+    assert run.process.wait() == 0
+
+
+@pytest.mark.parametrize("argv", [[], ["dir"], ["dir", "--"], ["dir", "--what", "1", "--", "cat"]])
+def test_a_wrong_command_line_is_refused(argv: list[str]) -> None:
+    command = [sys.executable, "-I", "-S", shim.__file__, *argv]
+    told = subprocess.run(command, capture_output=True, check=False)
+    assert told.returncode == 64
+    assert told.stderr.startswith(b"shim: ")
 
 
 def test_zombies_are_reaped_while_the_cli_lives(start: Starter) -> None:

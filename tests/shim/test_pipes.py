@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,12 @@ def test_a_prompt_written_before_the_cli_runs_is_answered(start: Starter) -> Non
     with attached(run) as bot:
         bot.prompt("early")
         assert next(bot.events())["message"]["content"] == "early"
+
+
+def test_a_prompt_written_before_the_shim_runs_is_answered(start: Starter) -> None:
+    run = start("cat", early=b'{"very": "early"}\n')
+    with attached(run) as bot:
+        assert next(bot.events()) == {"very": "early"}
 
 
 def test_turns_go_on_while_bots_come_and_go(start: Starter) -> None:
@@ -126,6 +133,20 @@ def test_output_that_a_bot_is_still_reading_goes_to_that_bot(start: Starter) -> 
         assert list(bot.events())[-1]["type"] == "result"
         assert run.exit()["reason"] == "eof"
     assert not (run.folder / "out.rest").exists()
+
+
+def test_output_is_kept_when_the_bot_dies_between_the_end_and_its_reading(start: Starter) -> None:
+    run = start()
+    with attached(run) as bot:
+        bot.prompt("COUNT 100")
+        bot.close_input()
+        run.signal(signal.SIGHUP)
+        while not (run.folder / "exit.json").exists():
+            time.sleep(0.005)
+        assert proc.alive(run.shim)
+    run.exit()
+    with attached(run) as bot:
+        assert list(bot.events())[-1]["type"] == "result"
 
 
 def test_how_it_ended_is_known_when_the_output_ends(start: Starter) -> None:
