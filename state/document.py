@@ -14,7 +14,7 @@ nothing for the garbage collector to walk through.
 import contextlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -24,6 +24,7 @@ from state.mending import mend
 from state.migrations import MIGRATIONS, VERSION, Migrations, Tree, migrate
 from state.records import Record
 
+_PIECE = 500
 _OPEN = b'"threads": {\n'
 _CLOSE = b"\n}}\n"
 _LINE = re.compile(rb'"([0-9]{1,20})": (\{.*\})')
@@ -63,8 +64,8 @@ def record(line: bytes) -> Record:
     return Record.model_validate_json(line[line.index(b"{") :])
 
 
-def encode(document: Document) -> bytes:
-    """The whole file."""
+def encode(document: Document) -> Iterator[bytes]:
+    """The whole file in pieces, none so large that joining it would hold up other threads."""
     channels = json.dumps({str(channel): seen for channel, seen in document.channels.items()})
     head = [
         f'{{"version": {VERSION},',
@@ -72,8 +73,11 @@ def encode(document: Document) -> bytes:
         f'"channels": {channels},',
         '"threads": {',
     ]
-    body = [b",\n".join(document.lines.values())] if document.lines else []
-    return b"\n".join(["\n".join(head).encode(), *body, b"}}\n"])
+    yield "\n".join(head).encode()
+    lines = list(document.lines.values())
+    for start in range(0, len(lines), _PIECE):
+        yield (b",\n" if start else b"\n") + b",\n".join(lines[start : start + _PIECE])
+    yield b"\n}}\n"
 
 
 def decode(raw: bytes, migrations: Migrations = MIGRATIONS) -> Decoded:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -26,7 +27,7 @@ class StateFile:
         self._temporary.unlink(missing_ok=True)
         self._next_backup.unlink(missing_ok=True)
 
-    def replace(self, content: bytes) -> None:
+    def replace(self, content: Iterable[bytes]) -> None:
         """Make `content` the file, durably; the file that was there becomes the backup.
 
         `state.json` itself exists at every moment: a kill leaves the old one or the new one.
@@ -35,9 +36,10 @@ class StateFile:
             self._temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600
         )
         with os.fdopen(descriptor, "wb", buffering=0) as file:
-            left = memoryview(content)
-            while left:
-                left = left[file.write(left) :]
+            for piece in content:
+                left = memoryview(piece)
+                while left:
+                    left = left[file.write(left) :]
             os.fsync(file.fileno())
         self._keep_backup()
         self._temporary.replace(self.path)

@@ -117,6 +117,8 @@ class Usage(Model):
     cost_usd: float = 0.0
     session_cost_usd: float = 0.0
     """What the CLI last gave as the running total of the present session."""
+    model: str | None = None
+    """The model that answered last."""
     input_tokens: Count = 0
     output_tokens: Count = 0
     context_tokens: Count = 0

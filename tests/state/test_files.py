@@ -29,7 +29,7 @@ def step(event, arguments):
             os.kill(os.getpid(), signal.SIGKILL)
 
 sys.addaudithook(step)
-files.replace(sys.argv[3].encode())
+files.replace([sys.argv[3].encode()])
 """
 
 
@@ -41,7 +41,7 @@ def replace_in_child(folder: Path, step: int, content: str) -> int:
 
 def test_a_kill_between_any_two_steps_leaves_a_whole_file(tmp_path: Path) -> None:
     files = StateFile(tmp_path)
-    files.replace(b"0")
+    files.replace([b"0"])
     content = 0
     for step in range(20):
         before = files.path.read_text()
@@ -64,22 +64,22 @@ def test_a_kill_between_any_two_steps_leaves_a_whole_file(tmp_path: Path) -> Non
 def test_the_file_before_is_the_backup(tmp_path: Path) -> None:
     files = StateFile(tmp_path)
     for content in (b"1", b"2", b"3"):
-        files.replace(content)
+        files.replace([content])
     assert (files.path.read_bytes(), files.backup.read_bytes()) == (b"3", b"2")
 
 
 def test_what_people_wrote_is_for_the_owner_only(tmp_path: Path) -> None:
     files = StateFile(tmp_path)
-    files.replace(b"1")
+    files.replace([b"1"])
     assert files.path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_file_that_is_one_with_its_backup_can_be_replaced(tmp_path: Path) -> None:
     files = StateFile(tmp_path)
-    files.replace(b"1")
+    files.replace([b"1"])
     os.link(files.path, files.backup)
-    files.replace(b"2")
-    files.replace(b"3")
+    files.replace([b"2"])
+    files.replace([b"3"])
     assert (files.path.read_bytes(), files.backup.read_bytes()) == (b"3", b"2")
 
 
@@ -87,7 +87,7 @@ def test_nothing_that_was_set_aside_is_ever_overwritten(tmp_path: Path) -> None:
     files = StateFile(tmp_path)
     names: list[str] = []
     for content in (b"1", b"2", b"3"):
-        files.replace(content)
+        files.replace([content])
         names.append(files.set_aside(files.path, mark="v0", keep=False).name)
     assert names == ["state.json.v0", "state.json.v0-2", "state.json.v0-3"]
     assert [(tmp_path / name).read_bytes() for name in names] == [b"1", b"2", b"3"]

@@ -22,7 +22,7 @@ OLDER = {n: RECORDS[n] for n in (1, 2, 3)}
 
 
 def text(records: Mapping[int, Record]) -> bytes:
-    return encode(Document({thread: line(thread, r) for thread, r in records.items()}))
+    return b"".join(encode(Document({n: line(n, r) for n, r in records.items()})))
 
 
 def loaded(found: Loaded) -> dict[int, Record]:
