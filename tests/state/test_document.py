@@ -53,9 +53,9 @@ def test_the_layout_does_not_matter(
 def test_every_record_has_one_line_of_its_own(threads: dict[int, Record]) -> None:
     lines = text(document(threads)).decode().split("\n")
     body = lines[lines.index('"threads": {') + 1 : lines.index("}}")]
-    assert [int(line.split('"')[1]) for line in body] == list(threads)
-    for line in body:
-        json.loads(f"{{{line.removesuffix(',')}}}")
+    assert [int(row.split('"')[1]) for row in body] == list(threads)
+    for row in body:
+        json.loads(f"{{{row.removesuffix(',')}}}")
 
 
 def test_defaults_are_left_out() -> None:
