@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -15,6 +16,9 @@ from bridge import cleanup, proc
 from tests.shim.harness import ShimRun, Starter, attached, wait_gone
 
 pytestmark = pytest.mark.timeout(60)
+
+MARKER = secrets.token_hex(16)
+"""Random, as the runner's are: two runs of these tests may meet on one machine."""
 
 
 def kill_shim(run: ShimRun) -> None:
@@ -131,14 +135,14 @@ def test_the_searcher_does_not_find_itself(tmp_path: Path) -> None:
     """A bot that was started from within a session of its own carries that session's marker."""
     folder = tmp_path / "run" / "a"
     folder.mkdir(parents=True)
-    (folder / "process.json").write_text(json.dumps({"marker": "m1"}))
+    (folder / "process.json").write_text(json.dumps({"marker": MARKER}))
     code = (
         "from pathlib import Path; from bridge import cleanup; import sys;"
         "print(cleanup.scan(Path(sys.argv[1]), ()))"
     )
     told = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)],
-        env={**os.environ, proc.MARKER: "m1"},
+        env={**os.environ, proc.MARKER: MARKER},
         cwd=Path(__file__).parents[2],
         capture_output=True,
         check=True,
@@ -208,7 +212,7 @@ def test_a_folder_stays_while_a_descendant_of_a_killed_shim_lives(start: Starter
 def test_a_folder_whose_process_is_just_being_started_stays(tmp_path: Path) -> None:
     folder = tmp_path / "run" / "a"
     folder.mkdir(parents=True)
-    (folder / "process.json").write_text(json.dumps({"marker": "m1", "created": time.time()}))
+    (folder / "process.json").write_text(json.dumps({"marker": MARKER, "created": time.time()}))
     assert cleanup.sweep_run_dirs(tmp_path, ()) == []
     (folder / "exit.json").touch()
     assert cleanup.sweep_run_dirs(tmp_path, ()) == [folder]
