@@ -50,9 +50,10 @@ def blocks(markdown: str, *, growing: bool = False) -> Iterator[Block]:
 
     The first row of a table, half a fence or half a bullet would else be shown raw for a moment.
     """
-    source = markdown.removesuffix("\n").split("\n")
-    if growing and not markdown.endswith("\n"):
-        source = _without_unsettled(source)
+    if growing:
+        source = _without_unsettled(markdown.split("\n"))
+    else:
+        source = markdown.removesuffix("\n").split("\n")
     at = 0
     after_heading = False
     while at < len(source):
@@ -72,7 +73,7 @@ def _without_unsettled(source: list[str]) -> list[str]:
     in_table = len(source) > 2 and "|" in source[-3]
     if head_of_table and not in_table and _HALF_DELIMITER.fullmatch(last):
         return source[:-2]
-    return source[:-1] if _UNSETTLED.fullmatch(last) else source
+    return source[:-1] if not last or _UNSETTLED.fullmatch(last) else source
 
 
 def _block(source: list[str], at: int) -> Block:

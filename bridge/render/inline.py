@@ -50,7 +50,7 @@ def _translate(found: re.Match[str]) -> str:
         case "code":
             return _code_span(found["ticks"], found["code"])
         case "fence":
-            return broken_fences(found["fence"])
+            return r"\`" * len(found["fence"])
         case "around":
             picture = _link("image", found["picture"])
             return f"{_link(found['alt'] or 'link', found['around'])} ({picture})"

@@ -15,7 +15,7 @@ _HIT = re.compile(
 )
 _RESETS = re.compile(
     r"resets\s+(?:(?P<month>[A-Z][a-z]{2})[a-z]*\s+(?P<day>\d{1,2}),?\s+(?:\d{4},?\s+)?(?:at\s+)?)?"
-    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s?(?P<half>[ap]m)(?:\s+\((?P<zone>[\w/+-]+)\))?",
+    r"(?P<hour>1[0-2]|0?[1-9])(?::(?P<minute>\d\d))?\s?(?P<half>[ap]m)(?:\s+\((?P<zone>[\w/+-]+)\))?",
     re.IGNORECASE,
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

@@ -10,7 +10,7 @@ _LONGEST = 100
 _DEFAULT = "New conversation"
 
 _FENCE_LINE = re.compile(r"\s*(?:`{3,}|~{3,})[\w+.#-]*\s*")
-_LEAD = re.compile(r"\s*(?:>+\s*|-#\s+|#{1,6}\s+|(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?)+")
+_LEAD = re.compile(r"\A\s*(?:>+\s*|-#\s+|#{1,6}\s+|(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?)+")
 _MENTION = re.compile(r"<(?:@[!&]?|#|t:|/[^<>\n]{1,80}:|id:)\w[\w:-]*>|@(?=everyone|here)")
 _EMOJI = re.compile(r"<a?(:\w{2,32}:)\d+>")
 _MARK = re.compile(r"\|\||\*\*|~~|`+|(?<!\w)__|__(?!\w)")

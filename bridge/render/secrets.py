@@ -54,7 +54,7 @@ _KINDS = (
     _kind(r"\b([MNO])[\w-]{22,28}\.[\w-]{6,7}\.[\w-]{27,}", "."),  # Discord's bots
     _kind(rf"([Bb]earer\s+){_MIXED}[\w.~+/-]{{20,}}=*", "earer "),
     _kind(
-        r"(_(?:TOKEN|SECRET|PASSWORD|API_KEY|ACCESS_KEY|SECRET_KEY)(?:=|\s?[=:]\s?[\"']))"
+        r"(_(?:TOKEN|SECRET|PASSWORD|API_KEY|ACCESS_KEY|SECRET_KEY)(?:=|[\"']?\s?[=:]\s?[\"']))"
         rf"{_MIXED}[\w~+/-]{{16,}}(?![\w~+/.(\[-])=*",
         "_TOKEN",
         "_SECRET",
