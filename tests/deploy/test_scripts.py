@@ -135,7 +135,11 @@ def test_a_systemd_credential_is_a_token(ready: Bare, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "command"),
-    [("discord_token_file = 'x'", "run"), ("# discord_token_file = 'x'", "rehearsal")],
+    [
+        ("discord_token = 'x'", "run"),
+        ("discord_token_file = 'x'", "run"),
+        ("# discord_token_file = 'x'", "rehearsal"),
+    ],
 )
 def test_a_configuration_file_may_hold_the_token(
     ready: Bare, tmp_path: Path, text: str, command: str
@@ -144,6 +148,11 @@ def test_a_configuration_file_may_hold_the_token(
     file.write_text(f"channels = [1]\n{text}\n")
     started = ready.run("deploy/try", BRIDGE_CONFIG=str(file)).started
     assert started["arguments"] == [command]
+
+
+def test_an_unreadable_configuration_file_is_left_to_the_bot_to_tell(ready: Bare) -> None:
+    started = ready.run("deploy/try", BRIDGE_CONFIG="/no/such/file").started
+    assert started["arguments"] == ["run"]
 
 
 def test_the_token_is_never_shown(ready: Bare) -> None:
