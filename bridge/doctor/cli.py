@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +19,6 @@ _UNLISTED = frozenset({"--permission-prompt-tool"})  # works, but --help does no
 _UPDATE = (
     "claude update, or: npm install -g @anthropic-ai/claude-code@latest",
     "or install the bundled one: pip install 'claude-thread-bridge[cli]'",
-)
-_LOGIN = (
-    "as the user that runs the bot: claude auth login",
-    "or set ANTHROPIC_API_KEY, or CLAUDE_CODE_OAUTH_TOKEN from: claude setup-token",
 )
 
 
@@ -79,13 +76,21 @@ async def _login(claude: Path, environ: Mapping[str, str]) -> Finding:
         return Finding(name, None, f"`claude auth status` did not work: {reason}")
     status = _object(output.text)
     if not isinstance(status.get("loggedIn"), bool):
-        todo = ("try it by hand: claude auth status", *_LOGIN)
+        todo = (f"try it by hand: {shlex.quote(str(claude))} auth status", *_log_in(claude))
         return Finding(name, None, "`claude auth status` told nothing that is understood", todo)
     if not status["loggedIn"]:
-        return Finding(name, False, "Claude Code is not logged in", _LOGIN)
+        return Finding(name, False, "Claude Code is not logged in", _log_in(claude))
     method = status.get("authMethod", "unknown")
     source = status.get("apiKeySource")
     return Finding(name, True, f"{method} (from {source})" if source else str(method))
+
+
+def _log_in(claude: Path) -> tuple[str, ...]:
+    program = shlex.quote(str(claude))  # the bundled one is not on PATH
+    return (
+        f"as the user that runs the bot: {program} auth login",
+        f"or set ANTHROPIC_API_KEY, or CLAUDE_CODE_OAUTH_TOKEN from: {program} setup-token",
+    )
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -59,7 +59,7 @@ async def test_the_real_cli_without_a_login_is_a_fault(environ: dict[str, str]) 
     assert REAL is not None
     found = await examine(REAL, environ)
     assert found["login"].ok is False
-    assert "claude auth login" in found["login"].todo[0]
+    assert found["login"].todo[0].endswith(f"{REAL} auth login")
 
 
 async def test_an_old_cli_is_told_by_the_flags_that_it_lacks(
