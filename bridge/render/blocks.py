@@ -63,7 +63,7 @@ def blocks(markdown: str, *, growing: bool = False) -> Iterator[Block]:
             first = replace(block.lines[0], glued=True)
             block = replace(block, lines=[first, *block.lines[1:]])
         after_heading = block.heading or (after_heading and blank)
-        yield replace(block, settled=blank and not after_heading)
+        yield replace(block, settled=True) if blank and not after_heading else block
         at = block.end
 
 

@@ -38,7 +38,7 @@ _KINDS = (
         "PRIVATE KEY-----",
     ),
     _kind(r"(sk-ant-)[\w-]{10,}", "sk-ant-"),
-    _kind(r"(?<!\w)(sk-(?:proj-|svcacct-)?)(?=[\w-]*\d)(?=[\w-]*[A-Z])[\w-]{32,}", "sk-"),
+    _kind(r"(?<!\w)(sk-(?:proj-|svcacct-)?)(?=[\w-]{0,99}\d)(?=[\w-]{0,99}[A-Z])[\w-]{32,}", "sk-"),
     _kind(
         r"(gh[pousr]_|github_pat_)\w{20,}", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"
     ),
@@ -50,7 +50,7 @@ _KINDS = (
     _kind(r"(pypi-)[\w-]{50,}", "pypi-"),
     _kind(r"([rs]k_(?:live|test)_)\w{16,}", "k_live_", "k_test_"),
     _kind(r"(/api/webhooks/\d{15,22}/)[\w-]{40,}", "/api/webhooks/"),
-    _kind(r"(eyJ)[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}", ".eyJ"),
+    _kind(r"(eyJ)[\w-]{10,999}\.eyJ[\w-]{10,9999}\.[\w-]{10,}", ".eyJ"),
     _kind(r"\b([MNO])[\w-]{22,28}\.[\w-]{6,7}\.[\w-]{27,}", "."),  # Discord's bots
     _kind(rf"([Bb]earer\s+){_MIXED}[\w.~+/-]{{20,}}=*", "earer "),
     _kind(

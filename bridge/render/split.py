@@ -17,6 +17,7 @@ _SENTENCE = re.compile(r"[.!?…][\"')\]*_]{0,4}\s+|[\u3002\uff01\uff1f]")
 _SPACE = re.compile(r"\s+")
 _LOOK_AHEAD = 500
 _REPEATED_PREFIX = re.compile(r"> |-# ")
+_MARKERS = re.compile(r"(?:\s*(?:>|-#|[-*]|#{1,3}|\d{1,9}[.)])\s+)*")
 
 
 @dataclass(slots=True)
@@ -130,7 +131,7 @@ def _place(page: _Page, limit: int) -> tuple[int, int]:
         return 0
 
     def inside(pattern: re.Pattern[str], least: float) -> int:
-        return _cut_at(last.text, room, pattern, max(0, room - int(limit * (1 - least))))
+        return _cut_at(last, room, pattern, room - int(limit * (1 - least)))
 
     if index := edge(1 / 2, paragraph=True) or edge(2 / 3):
         return index, 0
@@ -165,12 +166,14 @@ def _room(page: _Page, limit: int) -> int:
     return limit - (page.sizes[-1] - units(page.lines[-1].text))
 
 
-def _cut_at(text: str, room: int, pattern: re.Pattern[str], least: int) -> int:
+def _cut_at(line: Line, room: int, pattern: re.Pattern[str], least: int) -> int:
     """The last end of `pattern` within `room`, at `least` or after, outside of every atom."""
     if room <= 0:
         return 0
+    text = line.text
     end = fitting(text, room)
-    start = min(least, end)
+    markers = _MARKERS.match(text)  # a bullet alone at the end of a message helps nobody
+    start = min(max(least, markers.end() if markers and not line.frame else 0), end)
     spans = atoms(text[: end + _LOOK_AHEAD])
     places = [found.end() for found in pattern.finditer(text, start, end)]
     return next((at for at in reversed(places) if at < len(text) and not _within(at, spans)), 0)

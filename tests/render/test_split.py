@@ -64,3 +64,10 @@ def test_a_small_code_block_moves_whole() -> None:
 def test_a_sentence_is_a_better_end_than_a_word() -> None:
     messages = split([Line("Ten words make one sentence that is neither long nor short. " * 10)])
     assert all(message.endswith("short.") for message in messages)
+
+
+def test_a_bullet_is_not_left_behind_by_its_text() -> None:
+    for marker in ("- ", "> ", "1. ", "  - ", "> - "):
+        messages = split([Line("x" * (LIMIT - 12)), Line(marker + "y" * 300 + " end" * 200)])
+        assert messages[0] == "x" * (LIMIT - 12)
+        assert messages[1].startswith((marker + "y").strip())
