@@ -1,0 +1,170 @@
+"""The frozen settings object: each field with its type, its default, and how to speak of it."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+TOKEN_EXPECTED = "the token alone: one word, without quotes and without `Bot `"
+_UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Within a field's type: what to tell a person whose value was refused."""
+
+    text: str
+
+
+def _split(value: object) -> object:
+    """A text is a list with commas; a TOML file may have an array instead."""
+    if isinstance(value, str):
+        return tuple(part for item in value.split(",") if (part := item.strip()))
+    return value
+
+
+def _no_boolean(value: object) -> object:
+    """TOML's true is no number, whatever Python thinks."""
+    if isinstance(value, bool):
+        raise ValueError("a boolean")
+    return value
+
+
+def _seconds(value: object) -> object:
+    """Understand 90, "90", "90s", "15m", "2h" and "1d"."""
+    if isinstance(value, str) and (found := re.fullmatch(r"([0-9.]+) ?([smhd])", value.strip())):
+        return float(found[1]) * dict(_UNITS)[found[2]]
+    return _no_boolean(value)
+
+
+def _web_address(value: str | None) -> str | None:
+    if value is None:
+        return None
+    address = urlsplit(value)
+    if address.scheme not in ("http", "https") or not address.hostname:
+        raise ValueError("no web address")
+    return value.rstrip("/")
+
+
+def _one_word(value: SecretStr) -> SecretStr:
+    if re.search(r"[\s\"']", value.get_secret_value()):
+        raise ValueError("not one word")
+    return value
+
+
+def _upper(value: object) -> object:
+    return value.upper() if isinstance(value, str) else value
+
+
+Token = Annotated[
+    SecretStr,
+    AfterValidator(_one_word),
+    Expected(TOKEN_EXPECTED),
+]
+Ids = Annotated[
+    tuple[Annotated[int, Field(gt=0, lt=2**64), BeforeValidator(_no_boolean)], ...],
+    BeforeValidator(_split),
+    Expected("ids such as 123456789012345678, separated by commas"),
+]
+Patterns = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_split),
+    Expected("names or patterns such as MY_*, separated by commas"),
+]
+Seconds = Annotated[
+    float,
+    Field(gt=0, allow_inf_nan=False),
+    BeforeValidator(_seconds),
+    Expected('a time above zero, in seconds or such as "30s", "15m" or "2h"'),
+]
+Count = Annotated[
+    int,
+    Field(ge=1),
+    BeforeValidator(_no_boolean),
+    Expected("a whole number, at least 1"),
+]
+Address = Annotated[
+    str | None,
+    AfterValidator(_web_address),
+    Expected("an address that starts with http:// or https://"),
+]
+Folder = Annotated[Path, Expected("the path of a folder")]
+Program = Annotated[Path | None, Expected("the path of a program")]
+Name = Annotated[str | None, Expected("a name")]
+Mode = Literal["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"]
+Level = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(_upper)]
+
+
+class Config(BaseSettings):
+    """All settings of the bot; times are seconds, paths are absolute. `load` makes it."""
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        hide_input_in_errors=True,
+        # What stands below a field is also what the README and `--help` say of it.
+        use_attribute_docstrings=True,
+    )
+
+    token: Token = SecretStr("")
+    """The bot's token."""
+    channels: Ids = ()
+    """Channels in which a message opens a thread."""
+    allowed_users: Ids = ()
+    """People who may speak; without users and roles: the application's owner."""
+    allowed_roles: Ids = ()
+    """Roles whose members may speak."""
+    project_dir: Folder
+    """Folder in which sessions work."""
+    state_dir: Folder
+    """Folder of the bot's own state."""
+    claude: Program = None
+    """The Claude Code CLI."""
+    model: Name = None
+    """Model of new sessions."""
+    effort: Name = None
+    """Effort of new sessions."""
+    permission_mode: Mode = "default"
+    """Permission mode of new sessions."""
+    pass_env: Patterns = ()
+    """Further environment variables for the CLI."""
+    max_processes: Count = 4
+    """CLI processes that may live at once."""
+    idle_timeout: Seconds = 900.0
+    """When an idle process ends."""
+    silence_timeout: Seconds = 900.0
+    """When a turn without any output ends."""
+    turn_timeout: Seconds = 7200.0
+    """When a turn ends in any case."""
+    orphan_timeout: Seconds = 3600.0
+    """When an idle process ends whose bot stays away."""
+    stop_grace: Seconds = 5.0
+    """Time between two steps of ending a process."""
+    discord_url: Address = None
+    """Another base of Discord's API."""
+    log_level: Level = "INFO"
+    """The least important messages that are logged."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what it is given, never this process's own environment: `load` is told which."""
+        return (init_settings,)
+
+
+def duration(seconds: float) -> str:
+    """The shortest text that a person would write for a time: 900 -> 15m."""
+    for unit, length in _UNITS:
+        if seconds % length == 0:
+            return f"{seconds / length:g}{unit}"
+    return f"{seconds:g}s"
