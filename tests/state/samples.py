@@ -54,6 +54,7 @@ turns = st.builds(
     started=times,
     reply_ids=st.lists(snowflakes, max_size=3).map(tuple),
     attempt=st.integers(1, 9),
+    tail=texts,
 )
 lineages = st.builds(
     Lineage, sid=uuids, reason=st.sampled_from(["new", "fork", "compaction", "stale"]), at=times
@@ -73,6 +74,7 @@ records = st.builds(
     settings=st.builds(Settings, model=names, effort=names, permission_mode=names),
     process=st.none() | processes,
     turn=st.none() | turns,
+    unsent=st.lists(turns, max_size=2).map(tuple),
     queue=st.lists(queued, max_size=3).map(tuple),
     seen=st.lists(snowflakes, max_size=40).map(tuple),
     lineage=st.lists(lineages, max_size=2).map(tuple),
