@@ -3,7 +3,11 @@
 import re
 from collections.abc import Callable, Sequence
 
+from hypothesis import settings
 from hypothesis import strategies as st
+
+untimed = settings(deadline=None)
+"""For properties: how long an example takes depends on who else works on the machine."""
 
 Block = Callable[["Words"], str]
 

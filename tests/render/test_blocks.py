@@ -115,3 +115,8 @@ def test_a_row_with_too_many_cells_loses_none() -> None:
 
 def test_a_line_with_a_pipe_is_no_table() -> None:
     assert shown("cat x | grep y\nnext line") == "cat x | grep y\nnext line"
+
+
+def test_the_wide_head_of_a_table_without_rows_is_shown() -> None:
+    names = ["a rather long name"] * 4
+    assert shown(f"| {' | '.join(names)} |\n|---|---|---|---|") == f"**{' · '.join(names)}**"

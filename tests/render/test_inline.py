@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.render.inline import atoms, broken_fences, code, escaped, inline, unmarked
-from tests.render.markdown import raw
+from tests.render.markdown import raw, untimed
 
 
 @pytest.mark.parametrize(
@@ -44,17 +44,20 @@ def test_a_line_is_shown_in_discords_dialect(markdown: str, shown: str) -> None:
     assert inline(markdown) == shown
 
 
+@untimed
 @given(raw)
 def test_prose_never_opens_a_code_block(text: str) -> None:
     assert "```" not in inline(text.replace("\n", " "))
 
 
+@untimed
 @given(st.text("`a\n", max_size=40))
 def test_broken_fences_differ_by_zero_width_spaces_only(text: str) -> None:
     assert "```" not in broken_fences(text)
     assert broken_fences(text).replace("\u200b", "") == text
 
 
+@untimed
 @given(st.text(max_size=60))
 def test_inline_code_holds_a_foreign_text_on_one_line(text: str) -> None:
     quoted = code(text)
@@ -62,6 +65,7 @@ def test_inline_code_holds_a_foreign_text_on_one_line(text: str) -> None:
     assert "\n" not in quoted
 
 
+@untimed
 @given(st.text("ab*_~`|[]()<>#@\\ ", max_size=60))
 def test_an_escaped_text_has_no_markup_left(text: str) -> None:
     bare = re.sub(r"\\.", "", escaped(text))

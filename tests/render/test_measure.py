@@ -5,10 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.render.measure import clip, clip_start, fitting, units, visible, whole, width
+from tests.render.markdown import untimed
 
 mixed = st.text("ab 漢👍\u200d\u0301👩🏽", max_size=80)
 
 
+@untimed
 @given(mixed, st.integers(0, 100))
 def test_fitting_is_the_largest_start_that_fits(text: str, room: int) -> None:
     index = fitting(text, room)
@@ -16,6 +18,7 @@ def test_fitting_is_the_largest_start_that_fits(text: str, room: int) -> None:
     assert index == len(text) or units(text[: index + 1]) > room
 
 
+@untimed
 @given(mixed, st.integers(2, 60))
 def test_a_clipped_text_fits_and_keeps_its_start_or_end(text: str, columns: int) -> None:
     for clipped in (clip(text, columns), clip_start(text, columns)):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bridge.render.measure import units
 from bridge.render.names import thread_name
-from tests.render.markdown import raw
+from tests.render.markdown import raw, untimed
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,7 @@ def test_files_name_a_thread_without_words() -> None:
     assert thread_name("", ["\n"]) == "New conversation"
 
 
+@untimed
 @given(st.one_of(raw, st.text(max_size=300)), st.lists(st.text(max_size=200), max_size=3))
 def test_a_name_has_1_to_100_characters_on_one_line(text: str, files: list[str]) -> None:
     name = thread_name(text, files)

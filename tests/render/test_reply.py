@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bridge.render import Note, Renderer, Segment, Text, Tool, render
 from bridge.render.measure import units
-from tests.render.markdown import documents, numbers, raw
+from tests.render.markdown import documents, numbers, raw, untimed
 
 limits = st.sampled_from([400, 700, 2000])
 texts = st.one_of(documents().map(lambda document: document[0]), raw)
@@ -31,6 +31,7 @@ def fence_lines(message: str) -> list[str]:
     return [line for line in message.split("\n") if line.startswith("```")]
 
 
+@untimed
 @given(replies, limits, st.booleans())
 def test_a_message_is_never_too_long_and_never_empty(
     reply: list[Segment], limit: int, streaming: bool
@@ -42,6 +43,7 @@ def test_a_message_is_never_too_long_and_never_empty(
         message.encode()
 
 
+@untimed
 @given(replies, limits)
 def test_fences_are_balanced_in_every_message(reply: list[Segment], limit: int) -> None:
     for message in render(reply, limit=limit):
@@ -53,6 +55,7 @@ def test_fences_are_balanced_in_every_message(reply: list[Segment], limit: int) 
         assert all(line == "```" for line in lines[1::2])
 
 
+@untimed
 @given(replies, limits)
 def test_a_code_block_always_holds_something(reply: list[Segment], limit: int) -> None:
     for message in render(reply, limit=limit):
@@ -66,12 +69,14 @@ def test_a_code_block_always_holds_something(reply: list[Segment], limit: int) -
                     assert "".join(lines[number + 1 : end]).strip()
 
 
+@untimed
 @given(documents(), limits)
 def test_nothing_is_lost_and_nothing_changes_places(document: tuple[str, int], limit: int) -> None:
     markdown, count = document
     assert numbers("\n".join(render([Text(markdown)], limit=limit))) == list(range(1, count + 1))
 
 
+@untimed
 @given(raw)
 def test_no_letter_of_a_malformed_text_is_lost(text: str) -> None:
     shown = iter("".join(render([Text(text)])))
@@ -81,7 +86,7 @@ def test_no_letter_of_a_malformed_text_is_lost(text: str) -> None:
         assert letter in shown, "the letters stand in their order"
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(replies, limits, st.data())
 def test_messages_before_the_last_two_stay_while_the_reply_grows(
     reply: list[Segment], limit: int, data: st.DataObject
@@ -105,6 +110,7 @@ def prefixes(reply: list[Segment]) -> list[list[Segment]]:
     return out
 
 
+@untimed
 @given(documents(), st.integers(1, 60), limits)
 def test_a_renderer_answers_as_if_it_had_never_been_asked_before(
     document: tuple[str, int], step: int, limit: int
@@ -118,6 +124,7 @@ def test_a_renderer_answers_as_if_it_had_never_been_asked_before(
     assert renderer.render([Text("other")], footer="-# 1 s") == ["other\n-# 1 s"]
 
 
+@untimed
 @given(documents(), tools, st.sampled_from(["ok", "error", "denied"]))
 def test_a_tool_that_ends_moves_nothing(
     document: tuple[str, int], tool: Tool, state: Literal["ok", "error", "denied"]
@@ -129,6 +136,7 @@ def test_a_tool_that_ends_moves_nothing(
     assert list(map(len, before)) == list(map(len, after))
 
 
+@untimed
 @given(texts)
 def test_nobody_is_mentioned_outside_of_code(text: str) -> None:
     for message in render([Text(text)]):
@@ -140,6 +148,7 @@ def test_nobody_is_mentioned_outside_of_code(text: str) -> None:
 @example("")
 @example(" \n\t\n")
 @example("\u200b")
+@untimed
 @given(st.text(" \n\u200b\u2003", max_size=10))
 def test_a_reply_without_words_makes_no_message(text: str) -> None:
     assert render([Text(text)]) == []

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.render.secrets import mask
+from tests.render.markdown import untimed
 
 BODY = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 4
 SECRETS = [
@@ -77,6 +78,7 @@ pieces = st.lists(
 )
 
 
+@untimed
 @given(pieces, st.sampled_from(["", " ", "\n", "="]))
 def test_masking_never_lengthens_and_has_no_more_to_do_after_once(
     parts: list[str], between: str

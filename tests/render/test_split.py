@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from bridge.render.lines import Line, fence
 from bridge.render.measure import units
 from bridge.render.split import Splitter
+from tests.render.markdown import untimed
 
 LIMIT = 400
 words = st.text("ab .!漢👍", max_size=900)
@@ -17,6 +18,7 @@ def split(lines: list[Line]) -> list[str]:
     return splitter.messages()
 
 
+@untimed
 @given(st.lists(words, max_size=12))
 def test_a_framed_text_comes_back_whole(texts: list[str]) -> None:
     frame = fence("python", ("head", "----"))
@@ -28,6 +30,7 @@ def test_a_framed_text_comes_back_whole(texts: list[str]) -> None:
     assert all(units(message) <= LIMIT for message in messages)
 
 
+@untimed
 @given(st.lists(words, max_size=12), st.integers(0, 12))
 def test_a_copy_goes_on_where_the_original_was(texts: list[str], at: int) -> None:
     lines = [Line(text) for text in texts]
@@ -71,3 +74,10 @@ def test_a_bullet_is_not_left_behind_by_its_text() -> None:
         messages = split([Line("x" * (LIMIT - 12)), Line(marker + "y" * 300 + " end" * 200)])
         assert messages[0] == "x" * (LIMIT - 12)
         assert messages[1].startswith((marker + "y").strip())
+
+
+def test_a_link_in_a_text_without_spaces_moves_whole() -> None:
+    link = "[two words](https://example.org/path)"
+    messages = split([Line("字" * (LIMIT - 20) + link + "字" * LIMIT)])
+    assert messages[0] == "字" * (LIMIT - 20)
+    assert messages[1].startswith(link)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from bridge.render.measure import units, width
 from bridge.render.segments import State, Tool
 from bridge.render.tools import tool_line
+from tests.render.markdown import untimed
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=200),
@@ -41,6 +42,14 @@ TODOS = [
             "Read",
             {"file_path": "/w/a.py", "offset": 10, "limit": 5},
             "**Read** `a.py` lines 10\u201314",
+        ),
+        ("Read", {"file_path": "/w/a.py", "offset": 10}, "**Read** `a.py` from line 10"),
+        ("Read", {"file_path": "/w/a.py", "limit": 5}, "**Read** `a.py` first 5 lines"),
+        ("WebFetch", {"url": "http://[bad"}, "**WebFetch** http://\\[bad"),
+        (
+            "Edit",
+            {"file_path": "/w/a.py", "old_string": "a\n" * 300, "new_string": "b\n" * 200},
+            "**Edit** `a.py` +200 \u2212300",
         ),
         ("Read", {"file_path": "/etc/hosts"}, "**Read** `/etc/hosts`"),
         ("Write", {"file_path": "/w/a.py", "content": "a\nb\n"}, "**Write** `a.py` +2"),
@@ -87,6 +96,7 @@ def test_a_long_path_keeps_its_end_and_a_long_command_its_start() -> None:
     assert command.startswith("-# ✅ **Bash** `start xx")
 
 
+@untimed
 @given(st.sampled_from(NAMES), inputs, st.text(max_size=80), st.text(max_size=80))
 def test_any_input_makes_one_short_harmless_line(
     name: str, given_input: Mapping[str, object], detail: str, agent: str

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from bridge.render.measure import units
 from bridge.render.trouble import trouble
-from tests.render.markdown import raw
+from tests.render.markdown import raw, untimed
 
 
 def test_it_says_what_happened_what_to_do_and_why() -> None:
@@ -30,6 +30,7 @@ def test_secrets_of_the_tail_are_masked() -> None:
     assert key not in trouble("It broke.", f"Not with {key}.", f"token {key}")
 
 
+@untimed
 @given(raw, raw, st.one_of(raw, raw.map(lambda text: text * 5)), st.sampled_from([200, 2000]))
 def test_any_text_makes_one_whole_message(what: str, todo: str, tail: str, limit: int) -> None:
     message = trouble(what, todo, tail, limit)
