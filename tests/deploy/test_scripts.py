@@ -290,6 +290,26 @@ def test_missing_programs_are_told_to_a_person(ready: Bare) -> None:
     assert "will be skipped: chromium" in ready.run("deploy/test").out
 
 
+@pytest.mark.parametrize(
+    ("ci", "user", "installed"),
+    [("true", "0", True), ("true", "1000", False), ("", "0", False)],
+)
+def test_programs_are_installed_only_by_root_in_continuous_integration(
+    ready: Bare, tmp_path: Path, ci: str, user: str, installed: bool
+) -> None:
+    log = tmp_path / "log"
+    standins = tmp_path / "standins"
+    standins.mkdir()
+    for name, body in (("apt-get", f'echo "$@" >>"{log}"'), ("id", f"echo {user}")):
+        (standins / name).write_text(f"#!/bin/sh\n{body}\n")
+        (standins / name).chmod(0o755)
+    path = f"{standins}:{ready.programs}"
+    assert ready.run("deploy/test", PATH=path, CI=ci).code == 0
+    assert log.exists() is installed
+    if installed:
+        assert " chromium systemd" in log.read_text()
+
+
 @pytest.mark.parametrize("script", ["deploy/try", "deploy/test", ".ci/run"])
 def test_scripts_are_executable_posix_shell(script: str) -> None:
     path = ROOT / script
