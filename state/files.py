@@ -50,13 +50,9 @@ class StateFile:
 
         The file must not be written in place afterwards: both names may be the same file.
         """
-        for number in count(1):
-            aside = path.with_name(f"{path.name}.{mark}" + (f"-{number}" if number > 1 else ""))
-            with contextlib.suppress(FileExistsError):
-                _same_or_copy(path, aside)
-                break
-        else:  # pragma: no cover - `count` never ends
-            raise AssertionError
+        endings = (f"{mark}-{number}" if number > 1 else mark for number in count(1))
+        names = (path.with_name(f"{path.name}.{ending}") for ending in endings)
+        aside = next(name for name in names if _duplicated(path, name))
         if not keep:
             path.unlink()
         return aside
@@ -66,7 +62,7 @@ class StateFile:
         # itself does nothing: the second name would stay and be in the way of the next write.
         self._next_backup.unlink(missing_ok=True)
         with contextlib.suppress(FileNotFoundError):
-            _same_or_copy(self.path, self._next_backup)
+            duplicate(self.path, self._next_backup)
             self._next_backup.replace(self.backup)
         self._next_backup.unlink(missing_ok=True)
 
@@ -83,11 +79,26 @@ def corrupt_mark() -> str:
     return f"corrupt-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
 
 
-def _same_or_copy(source: Path, target: Path) -> None:
-    """Let `target` be `source` by a hard link, or by a copy where the file system has none."""
+def duplicate(source: Path, target: Path) -> None:
+    """Let `target` be `source` by a hard link, or by a copy where the file system has none.
+
+    Raises FileExistsError rather than overwrite.
+    """
     try:
         os.link(source, target)
     except (FileExistsError, FileNotFoundError):
         raise
     except OSError:
-        shutil.copy2(source, target)
+        with source.open("rb") as old, target.open("xb") as new:
+            os.fchmod(new.fileno(), 0o600)
+            shutil.copyfileobj(old, new)
+            new.flush()
+            os.fsync(new.fileno())
+
+
+def _duplicated(source: Path, target: Path) -> bool:
+    try:
+        duplicate(source, target)
+    except FileExistsError:
+        return False
+    return True

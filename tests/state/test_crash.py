@@ -60,4 +60,5 @@ async def test_a_kill_at_any_moment_leaves_one_whole_state(tmp_path: Path) -> No
         assert await child.wait() == -signal.SIGKILL
         promised = int(rest[-1]) if rest else promised
         assert state(tmp_path / "state.json") in (promised, promised + 1)
-        assert state(tmp_path / "state.json.bak") <= promised + 1
+        if (tmp_path / "state.json.bak").exists():  # the first write of all has nothing to keep
+            assert state(tmp_path / "state.json.bak") in (promised - 1, promised)

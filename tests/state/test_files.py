@@ -4,11 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from state.files import StateFile
+from state.files import StateFile, duplicate
 
 # The child kills itself just before the N-th thing it would do to the folder. Python announces
 # each of them to audit hooks, so no step can be forgotten here.
@@ -92,3 +93,19 @@ def test_nothing_that_was_set_aside_is_ever_overwritten(tmp_path: Path) -> None:
     assert names == ["state.json.v0", "state.json.v0-2", "state.json.v0-3"]
     assert [(tmp_path / name).read_bytes() for name in names] == [b"1", b"2", b"3"]
     assert not files.path.exists()
+
+
+def test_where_there_are_no_hard_links_a_copy_does(tmp_path: Path) -> None:
+    memory = Path("/dev/shm")
+    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("no second file system, between which there are no hard links")
+    source = tmp_path / "state.json"
+    source.write_bytes(b"1")
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        target = Path(folder) / "copy"
+        duplicate(source, target)
+        source.write_bytes(b"2")
+        with pytest.raises(FileExistsError):
+            duplicate(source, target)
+        assert target.read_bytes() == b"1"
+        assert target.stat().st_mode & 0o777 == 0o600
