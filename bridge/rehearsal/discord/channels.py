@@ -129,6 +129,9 @@ class Channels:
             return
         members[user] = payloads.thread_member(thread, user)
         self._members_changed(thread, added=[user])
+        if user == self._world.bot["id"]:
+            # Discord announces a thread to whoever is added to it, new or not.
+            self._events.emit("THREAD_CREATE", self._world.channel(thread), channel=thread)
 
     def leave(self, thread: str, user: str) -> None:
         if self._world.thread_members.get(thread, {}).pop(user, None):

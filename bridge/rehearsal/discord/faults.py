@@ -73,6 +73,7 @@ class Faults:
             return
         body = {
             "message": "You are being rate limited.",
+            "code": 0,
             "retry_after": retry_after,
             "global": global_,
         }

@@ -43,9 +43,10 @@ class Messages:
             extra = self._reply(author["id"], channel, draft.reference)
         message = self.compose(author, channel, draft, extra)
         self._channels.ready_for_post(author["id"], channel)
-        self.publish(message)
         if payloads.is_thread(self._world.channel(channel)):
-            self._channels.join(channel, author["id"])
+            for person in (author, *message["mentions"]):
+                self._channels.join(channel, person["id"])
+        self.publish(message)
         if draft.nonce is not None:
             key = (author["id"], draft.nonce)
             self._nonces[key] = (message, asyncio.get_running_loop().time())

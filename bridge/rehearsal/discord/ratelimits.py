@@ -128,6 +128,7 @@ class RateLimits:
 def _refused(headers: Mapping[str, str], wait: float, *, everywhere: bool = False) -> Verdict:
     body: Json = {
         "message": "You are being rate limited.",
+        "code": 0,
         "retry_after": round(wait, 3),
         "global": everywhere,
     }

@@ -22,6 +22,8 @@ from bridge.rehearsal.discord.rest.routing import Call, Route, Router
 BASE = "/api/v10"
 # discord.py takes a 429 without this header for a ban.
 _VIA = "1.1 rehearsal"
+# A rehearsal may run for days.
+_KEPT = 50_000
 
 _log = logging.getLogger(__name__)
 
@@ -120,6 +122,8 @@ class Rest:
 
     def _record(self, exchange: Exchange) -> None:
         self.exchanges.append(exchange)
+        if len(self.exchanges) > _KEPT:
+            del self.exchanges[: _KEPT // 2]
         if self._audit is not None:
             self._audit(exchange)
         self._events.touch()
