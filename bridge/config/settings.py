@@ -140,7 +140,9 @@ class Config(BaseSettings):
     """When a turn without any output ends."""
     turn_timeout: Seconds = 7200.0
     """When a turn ends in any case."""
-    orphan_timeout: Seconds = 3600.0
+    approval_timeout: Seconds = 1800.0
+    """When a permission request that nobody answers counts as denied."""
+    orphan_timeout: Seconds = 900.0
     """When an idle process ends whose bot stays away."""
     stop_grace: Seconds = 5.0
     """Time between two steps of ending a process."""

@@ -1,0 +1,224 @@
+"""The Discord client: events become messages of conversations, and each thread id a session."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import discord
+
+from bridge import history, notify
+from bridge.access import Access
+from bridge.commands import Commands
+from bridge.config import Config
+from bridge.conversations import Conversations
+from bridge.discord_io.attachments import Downloads
+from bridge.discord_io.inbox import Inbox
+from bridge.discord_io.outbox import Outbox
+from bridge.interact.approvals import AnswerButton, Approvals
+from bridge.launch import Launcher
+from bridge.runner import Runner
+from bridge.services import Services
+from state import Store
+
+log = logging.getLogger(__name__)
+
+PATROL_INTERVAL = 300.0
+HEARTBEAT_INTERVAL = 20.0
+
+
+def intents() -> discord.Intents:
+    """What the bot needs to be told: no more than messages in servers, and their words."""
+    wanted = discord.Intents.none()
+    wanted.guilds = True
+    wanted.guild_messages = True
+    wanted.message_content = True
+    return wanted
+
+
+class Bridge(discord.Client):
+    """The bot. `approvals` is public for the buttons, which find it through the client."""
+
+    def __init__(
+        self, config: Config, environment: Mapping[str, str], claude: Path, store: Store
+    ) -> None:
+        """`environment` is what the CLI gets; `claude` the CLI itself."""
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
+        super().__init__(
+            intents=intents(),
+            allowed_mentions=discord.AllowedMentions.none(),
+            max_messages=None,
+            member_cache_flags=discord.MemberCacheFlags.none(),
+            chunk_guilds_at_startup=False,
+            guild_ready_timeout=0.5,
+        )
+        self.config = config
+        self.store = store
+        self.access = Access(config.allowed_users, config.allowed_roles)
+        self.outbox = Outbox(self)
+        self.approvals = Approvals(self.outbox, self.access, config.approval_timeout)
+        self.runner = Runner(
+            store,
+            Launcher(
+                claude=claude,
+                environment=environment,
+                state_dir=config.state_dir,
+                orphan_timeout=config.orphan_timeout,
+                grace=config.stop_grace,
+            ),
+            max_processes=config.max_processes,
+            idle_timeout=config.idle_timeout,
+            grace=config.stop_grace,
+        )
+        self.conversations = Conversations(
+            Services(
+                config=config,
+                store=store,
+                runner=self.runner,
+                outbox=self.outbox,
+                downloads=Downloads(self),
+                approvals=self.approvals,
+                projects=history.projects_dir(environment),
+            )
+        )
+        self.inbox = Inbox(self, config, store, self.access, self.conversations, self.outbox)
+        self.tree = Commands(self, self.access, self.conversations, self.runner, store)
+        self._heartbeat = config.state_dir / "heartbeat"
+        self._last_event = self._last_heartbeat()
+        self._synced: set[int] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.ready_once = asyncio.Event()
+
+    # --- start and end --------------------------------------------------------------------------
+    async def setup_hook(self) -> None:
+        """Once per process, after the login and before the first event."""
+        application = await self.application_info()
+        team = application.team
+        owners = [m.id for m in team.members] if team else [application.owner.id]
+        self.access.set_owners(owners)
+        self.add_dynamic_items(AnswerButton)
+        await self.runner.attach_all()
+        for thread in self.conversations.unfinished():
+            record = self.store.get(thread)
+            if record is not None:
+                self.inbox.remake(thread, record)
+                self.conversations.of(thread).resume()
+
+    async def close(self) -> None:
+        """Let go of all: processes go on in their shims, the state is on disk."""
+        if self.is_closed():
+            return
+        for task in list(self._tasks):
+            task.cancel()
+        await self.conversations.close()
+        await self.runner.close()
+        await self.outbox.drain(3)
+        await super().close()
+
+    async def _sync_guild(self, guild: discord.abc.Snowflake) -> None:
+        self._synced.add(guild.id)
+        self.tree.copy_global_to(guild=guild)
+        try:
+            await self.tree.sync(guild=guild)
+        except discord.Forbidden:
+            log.error(
+                "server %d does not take commands: invite the bot again with the scope "
+                "applications.commands (claude-bridge doctor prints the address)",
+                guild.id,
+            )
+        except (discord.HTTPException, aiohttp.ClientError, OSError) as fault:
+            log.warning("the commands of server %d were not updated: %s", guild.id, fault)
+
+    # --- the gateway ----------------------------------------------------------------------------
+    async def on_connect(self) -> None:
+        """The gateway has named our servers: each is told our commands, where they are at once."""
+        for guild in self.guilds:
+            if guild.id not in self._synced:
+                await self._sync_guild(guild)
+
+    async def on_ready(self) -> None:
+        """A new gateway session, the first or a later one: what came before it was not sent."""
+        log.info("connected as %s to %d servers", self.user, len(self.guilds))
+        await self._catch_up()
+        if not self.ready_once.is_set():
+            self.ready_once.set()
+            notify.notify("READY=1")
+            self._spawn(self._beat())
+            self._spawn(self._patrol())
+
+    async def on_resumed(self) -> None:
+        """The gateway session goes on, and has sent what it kept."""
+        await self._catch_up()
+
+    async def on_guild_join(self, guild: discord.Guild) -> None:
+        """The bot was invited to a server."""
+        await self._sync_guild(guild)
+
+    async def on_message(self, message: discord.Message) -> None:
+        """A message was sent somewhere."""
+        self.inbox.take(message)
+
+    async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
+        """A message was edited."""
+        self.inbox.edit(payload)
+
+    async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
+        """A message was deleted."""
+        self.inbox.withdraw(payload.channel_id, [payload.message_id])
+
+    async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
+        """Several messages were deleted."""
+        self.inbox.withdraw(payload.channel_id, payload.message_ids)
+
+    async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
+        """A thread was deleted."""
+        await self.conversations.forget(payload.thread_id)
+
+    async def on_thread_create(self, thread: discord.Thread) -> None:
+        """A private thread speaks to its members only."""
+        if thread.me is None and self.store.get(thread.id) is not None:
+            await thread.join()
+
+    # --- what goes on by itself -----------------------------------------------------------------
+    async def _catch_up(self) -> None:
+        since, self._last_event = self._last_event, time.time()
+        await self.inbox.catch_up(since)
+
+    async def _patrol(self) -> None:
+        while True:
+            await asyncio.sleep(PATROL_INTERVAL)
+            if self.healthy:
+                await self.inbox.patrol(active=3600)
+
+    async def _beat(self) -> None:
+        """Leave a sign of life: for systemd, for a container's health check, for the next start.
+
+        It comes from the event loop and only while the gateway answers: a bot that hears nothing
+        is to be restarted, however well its process is.
+        """
+        interval = min(HEARTBEAT_INTERVAL, notify.watchdog_interval() or HEARTBEAT_INTERVAL)
+        while True:
+            if self.healthy:
+                self._last_event = time.time()
+                notify.notify("WATCHDOG=1")
+                await asyncio.to_thread(self._heartbeat.touch)
+            await asyncio.sleep(interval)
+
+    @property
+    def healthy(self) -> bool:
+        """The gateway is connected, and answers."""
+        return self.is_ready() and not self.is_ws_ratelimited() and self.latency < 60
+
+    def _last_heartbeat(self) -> float:
+        try:
+            return self._heartbeat.stat().st_mtime
+        except OSError:
+            return time.time()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,221 @@
+"""The slash commands. Each acknowledges first, then works, in a busy thread too."""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import discord
+from discord import app_commands
+
+from bridge import cleanup
+from bridge.access import NOT_ALLOWED, Access
+from bridge.conversation import Conversation
+from bridge.conversations import Conversations
+from bridge.runner import Runner
+from bridge.status import cleanup_text, measure, status_text
+from state import Store
+
+log = logging.getLogger(__name__)
+
+UNKNOWN_INTERACTION = 10062
+
+HELP = """\
+**Write in this channel and a thread opens; write in the thread and Claude answers.**
+Each thread is one Claude Code session of its own. What you write while Claude works waits its \
+turn (⏳); edit or delete a waiting message and the change counts.
+
+`/new` start over: the next message begins a clean session
+`/new fork:True` branch off: the next message begins a new session that knows all of this one
+`/stop` interrupt Claude and empty the queue
+`/status` session, folder, model, context, queue, process
+`/cleanup` end processes that no thread owns (never the history); `dry_run:True` only lists them
+`/help` this text
+
+Claude Code's own commands work as messages: `/compact`, `/context`, `/usage` …
+"""
+
+_NOT_A_SESSION = "This is no session. Write in one of my channels, or mention me, to begin one."
+
+
+class Answer:
+    """The one answer to a command: where Discord takes it, else as a message in the channel."""
+
+    def __init__(self, interaction: discord.Interaction[Any]) -> None:
+        """Use `begin`."""
+        self._interaction = interaction
+        self._lost = False
+
+    @classmethod
+    async def begin(cls, interaction: discord.Interaction[Any], *, private: bool) -> "Answer":
+        """Acknowledge within Discord's three seconds, before anything slow."""
+        answer = cls(interaction)
+        try:
+            await interaction.response.defer(thinking=True, ephemeral=private)
+        except discord.NotFound as refused:
+            # Too late for Discord's three seconds; what the person wants is done all the same.
+            if refused.code != UNKNOWN_INTERACTION:
+                raise
+            answer._lost = True
+        return answer
+
+    async def say(self, text: str) -> None:
+        """Give the answer."""
+        if not self._lost:
+            try:
+                await self._interaction.edit_original_response(content=text)
+                return
+            except discord.NotFound:
+                log.info("an interaction has expired; its answer goes to the channel")
+        channel = self._interaction.channel
+        if isinstance(channel, discord.abc.Messageable):
+            await channel.send(text)
+
+
+class Commands(app_commands.CommandTree[discord.Client]):
+    """All commands; every one passes `interaction_check`."""
+
+    def __init__(
+        self,
+        client: discord.Client,
+        access: Access,
+        conversations: Conversations,
+        runner: Runner,
+        store: Store,
+    ) -> None:
+        """The parts that the commands work with."""
+        super().__init__(
+            client,
+            allowed_contexts=app_commands.AppCommandContext(
+                guild=True, dm_channel=False, private_channel=False
+            ),
+        )
+        self._access = access
+        self._conversations = conversations
+        self._runner = runner
+        self._store = store
+        self._seen: deque[int] = deque(maxlen=256)
+        for command in (self._new(), self._stop(), self._status(), self._cleanup(), self._help()):
+            self.add_command(command)
+
+    async def interaction_check(self, interaction: discord.Interaction[Any], /) -> bool:
+        """Let each interaction of a permitted person through once."""
+        if not self.first_time(interaction):
+            return False
+        if self._access.permits(interaction.user):
+            return True
+        await interaction.response.send_message(NOT_ALLOWED, ephemeral=True)
+        return False
+
+    def first_time(self, interaction: discord.Interaction[Any]) -> bool:
+        """Discord may deliver an event twice."""
+        if interaction.id in self._seen:
+            return False
+        self._seen.append(interaction.id)
+        return True
+
+    async def on_error(
+        self, interaction: discord.Interaction[Any], error: app_commands.AppCommandError, /
+    ) -> None:
+        """A command failed: say so where it was given."""
+        log.error("a command in channel %s failed", interaction.channel_id, exc_info=error)
+        words = "⚠️ The command failed; the bot's log says why."
+        try:
+            if interaction.response.is_done():
+                await interaction.edit_original_response(content=words)
+            else:
+                await interaction.response.send_message(words, ephemeral=True)
+        except discord.HTTPException as refused:
+            log.warning("the failure could not be shown: %s", refused)
+
+    def _here(self, interaction: discord.Interaction[Any]) -> Conversation | None:
+        """The conversation of the thread in which a command was given."""
+        thread = interaction.channel_id
+        if thread is None or self._store.get(thread) is None:
+            return None
+        return self._conversations.of(thread)
+
+    # --- the commands ---------------------------------------------------------------------------
+    def _new(self) -> app_commands.Command[Any, ..., None]:
+        @app_commands.describe(fork="Branch off: the new session knows all of the present one")
+        async def new(interaction: discord.Interaction[Any], fork: bool = False) -> None:
+            answer = await Answer.begin(interaction, private=False)
+            conversation = self._here(interaction)
+            if conversation is None:
+                await answer.say(_NOT_A_SESSION)
+            elif fork:
+                await answer.say(await self._branch(conversation))
+            else:
+                dropped = await conversation.reset(f"{interaction.user.display_name} (/new)")
+                await answer.say(f"🆕 The next message starts a clean session.{_lost(dropped)}")
+
+        return _command("new", "Start over with a clean session", new)
+
+    @staticmethod
+    async def _branch(conversation: Conversation) -> str:
+        busy = conversation.active is not None
+        if not await conversation.fork():
+            return "There is nothing to branch off yet: the next message starts a session anyway."
+        when = "After the turn that runs, the next message" if busy else "The next message"
+        return f"🌿 {when} starts a new session that knows all of this one."
+
+    def _stop(self) -> app_commands.Command[Any, ..., None]:
+        async def stop(interaction: discord.Interaction[Any]) -> None:
+            answer = await Answer.begin(interaction, private=False)
+            conversation = self._here(interaction)
+            if conversation is None:
+                await answer.say(_NOT_A_SESSION)
+                return
+            stopped, dropped = await conversation.stop(interaction.user.display_name)
+            what = "⏹️ Stopped; the session is kept." if stopped else "Nothing is running here."
+            await answer.say(what + _lost(dropped))
+
+        return _command("stop", "Interrupt Claude and empty the queue", stop)
+
+    def _status(self) -> app_commands.Command[Any, ..., None]:
+        async def status(interaction: discord.Interaction[Any]) -> None:
+            answer = await Answer.begin(interaction, private=True)
+            conversation = self._here(interaction)
+            if conversation is None:
+                await answer.say(_NOT_A_SESSION)
+                return
+            record = conversation.record
+            tree = await asyncio.to_thread(measure, record.process) if record.process else None
+            await answer.say(status_text(record, conversation.active, tree, now=time.time()))
+
+        return _command("status", "Session, model, context, queue, process", status)
+
+    def _cleanup(self) -> app_commands.Command[Any, ..., None]:
+        @app_commands.describe(dry_run="Only list them")
+        async def tidy(interaction: discord.Interaction[Any], dry_run: bool = False) -> None:
+            answer = await Answer.begin(interaction, private=True)
+            folder, owned = self._runner.state_dir, self._runner.markers()
+            orphans = await asyncio.to_thread(cleanup.scan, folder, owned)
+            report = None
+            if orphans and not dry_run:
+                report = await cleanup.end(orphans, grace=self._runner.grace)
+                await asyncio.to_thread(cleanup.sweep_run_dirs, folder, self._runner.markers())
+            await answer.say(cleanup_text(orphans, report))
+
+        return _command("cleanup", "End processes that no thread owns", tidy)
+
+    def _help(self) -> app_commands.Command[Any, ..., None]:
+        async def show(interaction: discord.Interaction[Any]) -> None:
+            answer = await Answer.begin(interaction, private=True)
+            await answer.say(HELP)
+
+        return _command("help", "What this bot does, and its commands", show)
+
+
+def _command(
+    name: str, description: str, callback: Callable[..., Coroutine[Any, Any, None]]
+) -> app_commands.Command[Any, ..., None]:
+    return app_commands.Command(name=name, description=description, callback=callback)
+
+
+def _lost(dropped: int) -> str:
+    if not dropped:
+        return ""
+    return f" {dropped} waiting message{'s were' if dropped > 1 else ' was'} dropped."

@@ -1,0 +1,536 @@
+"""One thread: its queue, its turn, its state machine.
+
+A conversation runs one turn at a time. All of its state that must survive lies in the store's
+record; what is here is rebuilt from that by `resume`.
+"""
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from bridge import history, ledger
+from bridge.history import TurnRecords
+from bridge.interact.approvals import Question
+from bridge.launch import Launch
+from bridge.narration import Narration
+from bridge.outcome import (
+    Answered,
+    Cut,
+    Died,
+    Outcome,
+    Refused,
+    Stopped,
+    TimedOut,
+    session_is_gone,
+    tail,
+)
+from bridge.process import LiveProcess, ProcessGone
+from bridge.prompt import Prompt, compose
+from bridge.protocol import (
+    Assistant,
+    CancelRequest,
+    ControlRequest,
+    Delta,
+    Event,
+    deny,
+    reply_line,
+    unsupported_line,
+    user_line,
+)
+from bridge.render import Renderer
+from bridge.services import Services
+from bridge.turn import ActiveTurn, Limits, contents, prompt_id
+from state import Queued, Record, Turn
+
+log = logging.getLogger(__name__)
+
+WAITING = "⏳"
+TYPING_INTERVAL = 8.0
+LOST_RESULT_GRACE = 2.0
+"""Seconds that the result of a finished turn may still take to arrive after a restart."""
+
+
+class Conversation:
+    """A Discord thread that is, or will be, a session."""
+
+    def __init__(self, thread: int, services: Services) -> None:
+        """The thread has a record in the store."""
+        self.thread = thread
+        self.active: ActiveTurn | None = None
+        self._s = services
+        self._worker: asyncio.Task[None] | None = None
+        # Held while a process is acquired for a turn, or ended by a command.
+        self._gate = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def record(self) -> Record:
+        """The thread's record as it is now; raises `LookupError` if the thread was forgotten."""
+        record = self._s.store.get(self.thread)
+        if record is None:
+            raise LookupError(f"thread {self.thread} has no record")
+        return record
+
+    # --- messages -------------------------------------------------------------------------------
+    def submit(self, item: Queued) -> None:
+        """Put a message in the queue. The caller has seen to it that it comes once."""
+        waits = self.active is not None or bool(self.record.queue)
+        item = item.model_copy(update={"marked": waits})
+        self._change(lambda r: ledger.queued(r, item))
+        if waits:
+            self._spawn(self._mark(item.message))
+        self.wake()
+
+    def edit(self, message: int, content: str) -> None:
+        """Change a message that still waits."""
+        if self._waits(message):
+            self._change(lambda r: ledger.edited(r, message, content))
+
+    def withdraw(self, message: int) -> None:
+        """Drop a message that still waits."""
+        if self._waits(message):
+            self._change(lambda r: ledger.withdrawn(r, message))
+
+    def _waits(self, message: int) -> bool:
+        return any(item.message == message for item in self.record.queue)
+
+    async def _mark(self, message: int) -> None:
+        """Show that a message waits, but only once it can no longer be lost."""
+        await self._s.store.durable()
+        await self._s.outbox.react(self.thread, message, WAITING)
+        if not self._waits(message):
+            await self._unmark(message)
+
+    async def _unmark(self, message: int) -> None:
+        await self._s.outbox.unreact(self.thread, message, WAITING)
+
+    # --- commands -------------------------------------------------------------------------------
+    async def stop(self, by: str) -> tuple[bool, int]:
+        """Interrupt the turn and empty the queue: (a turn was stopped, messages dropped)."""
+        dropped = self._drop(self.record.queue)
+        turn = self.active
+        if turn is None or turn.over:
+            return False, dropped
+        await self._interrupt(turn, by)
+        return True, dropped
+
+    async def reset(self, by: str) -> int:
+        """Cut off the past and end the process; returns how many messages were dropped.
+
+        The generation rises first, and durably: a turn that ends late belongs to the past.
+        """
+        dropped = self._drop(self.record.queue)
+        self._change(ledger.cut_off)
+        await self._s.store.durable()
+        await self._end_process(by)
+        return dropped
+
+    async def fork(self) -> bool:
+        """Let the next turn start a session of its own from the present context.
+
+        A turn that runs is not disturbed: it belongs to the context that is branched off.
+        Returns false if there is no context yet.
+        """
+        if self.record.sid is None and self.active is None:
+            return False
+        self._change(lambda r: r.model_copy(update={"pending_fork": True}))
+        await self._s.store.durable()
+        if self.active is None:
+            await self._end_process("the fork")
+        return True
+
+    async def forget(self) -> None:
+        """The thread was deleted: end its process and drop its record. The transcript stays."""
+        self._drop(self.record.queue)
+        await self._end_process("the deletion of the thread")
+        await self.close()
+        self._s.store.remove(self.thread)
+
+    def _drop(self, items: tuple[Queued, ...]) -> int:
+        for item in items:
+            self._change(lambda r, message=item.message: ledger.withdrawn(r, message))
+            if item.marked:
+                self._spawn(self._unmark(item.message))
+        return len(items)
+
+    async def _end_process(self, by: str) -> None:
+        if self.active is not None and not self.active.over:
+            await self._interrupt(self.active, by)
+        async with self._gate:
+            await self._s.runner.stop(self.thread)
+
+    # --- the worker -----------------------------------------------------------------------------
+    def wake(self) -> None:
+        """See to it that a worker runs as long as there is something to do."""
+        if self._worker is None or self._worker.done():
+            self._worker = self._spawn(self._work())
+
+    def resume(self) -> None:
+        """After a restart of the bot: finish what was under way, then go on with the queue."""
+        process = self._s.runner.live(self.thread)
+        if process is not None:
+            process.sink = self._on_event
+            for request_id, question in self._s.approvals.unanswered(process):
+                self._spawn(self._ask(process, request_id, question))
+        for turn in self.record.unsent:
+            self._spawn(self._show_again(turn))
+        self.wake()
+
+    async def _work(self) -> None:
+        """One turn after the other, until nothing waits."""
+        while (record := self._s.store.get(self.thread)) and (record.turn or record.queue):
+            if self.active is not None:  # one that the CLI began by itself
+                await asyncio.wait({self.active.done})
+                await asyncio.sleep(0)
+                continue
+            try:
+                if record.turn is not None:
+                    await self._continue(record.turn)
+                else:
+                    await self._begin(record.queue[0])
+            except Exception as fault:
+                # A fault of the bot itself ends one turn, with a message, and not the thread.
+                log.exception("thread %d: a turn failed", self.thread)
+                if self.active is None:
+                    raise
+                words = f"{type(fault).__name__}: {fault}"
+                todo = "Its log says more; your next message is taken as usual."
+                self._finish(
+                    self.active, Refused("The bot itself failed in this turn.", todo, words)
+                )
+
+    async def _begin(self, item: Queued) -> None:
+        record = self.record
+        prompt = prompt_id(item.message, record.generation, 1)
+        begun = Turn(item=item, prompt_id=prompt, started=time.time())
+        self._change(lambda r: ledger.begun(r, begun))
+        if item.marked:
+            self._spawn(self._unmark(item.message))
+        await self._run(self._activate(begun))
+
+    async def _continue(self, left: Turn) -> None:
+        """Go on with the turn that was under way when the bot went away."""
+        known = await self._records(left.prompt_id)
+        attached = self._s.runner.live(self.thread) is not None
+        if known.asked and not known.answered and not attached:
+            # Nothing was done for it. Under the old id the session would pass it over.
+            attempt = left.attempt + 1
+            prompt = prompt_id(left.item.message, self.record.generation, attempt)
+            self._change(lambda r: ledger.retried(r, prompt, attempt))
+            left = left.model_copy(update={"prompt_id": prompt, "attempt": attempt})
+        turn = self._activate(left)
+        turn.narration.recover(known.records[1:])
+        if attached or not known.answered:
+            log.info("thread %d: its turn goes on", self.thread)
+            await self._run(turn)
+        else:
+            self._finish(turn, Answered(None) if known.finished else Cut())
+
+    # --- a turn ---------------------------------------------------------------------------------
+    def _activate(self, begun: Turn | None) -> ActiveTurn:
+        """Make a turn the one that runs; None stands for one that the CLI began by itself."""
+        item = begun.item if begun else None
+        prompt = begun.prompt_id if begun else str(uuid.uuid4())
+        record = self.record
+        turn = self.active = ActiveTurn(
+            item=item,
+            prompt_id=prompt,
+            generation=record.generation,
+            started=begun.started if begun else time.time(),
+            renderer=Renderer(cwd=record.cwd),
+            reply=self._s.outbox.reply(
+                self.thread,
+                f"{item.message if item else time.time_ns():x}",
+                sent=begun.reply_ids if begun else (),
+                reference=item.message if item and item.marked else None,
+                on_sent=lambda sent: self._change(lambda r: ledger.replied(r, prompt, sent)),
+            ),
+        )
+        self._spawn(self._type(turn))
+        return turn
+
+    async def _run(self, turn: ActiveTurn) -> None:
+        """Give the prompt to a process, wait for the end of the turn, and settle it."""
+        assert turn.item is not None
+        prompt = await compose(turn.item, self._s.downloads, self._inbox / str(turn.item.message))
+        for note in prompt.notes:
+            turn.narration.note(note)
+        outcome = await self._attempt(turn, prompt)
+        if session_is_gone(outcome):
+            log.warning("thread %d: its session is gone, a fresh one starts", self.thread)
+            self._change(ledger.without_session, turn)
+            turn.narration.note(
+                "⚠️ The earlier session is not on this machine any more: "
+                "Claude starts afresh and does not know what was said before"
+            )
+            turn.again()
+            outcome = await self._attempt(turn, prompt)
+        if isinstance(outcome, TimedOut):
+            await self._interrupt(turn, "the time limit")
+        self._finish(turn, outcome)
+
+    async def _attempt(self, turn: ActiveTurn, prompt: Prompt) -> Outcome:
+        try:
+            process = await self._acquire(turn)
+        except FileNotFoundError as gone:
+            what = f"The folder `{gone}` of this thread is not there any more."
+            return Refused(what, "Put it back, or start over in another thread.")
+        except OSError as fault:
+            return Refused("Claude Code could not be started.", "Send it again.", str(fault))
+        if process is None:
+            return turn.done.result()
+        try:
+            process.send(user_line(prompt.content, turn.prompt_id))
+        except ProcessGone:
+            return Died(await process.ended)
+        if process.adopted:
+            self._spawn(self._confirm(turn, process))
+        config = self._s.config
+        limits = Limits(config.silence_timeout, config.turn_timeout)
+        outcome = await turn.wait(process, limits)
+        await self._adopt_session(turn, process, outcome)
+        return outcome
+
+    async def _acquire(self, turn: ActiveTurn) -> LiveProcess | None:
+        """The process for a turn; None if the turn was stopped before there was one."""
+        async with self._gate:
+            if turn.over:
+                return None
+            process = None if self.record.pending_fork else self._s.runner.take(self.thread)
+            if process is None:
+                start = self._spawn(self._s.runner.start(self._launch(), lambda: _wait_line(turn)))
+                await asyncio.wait({start, turn.done}, return_when=asyncio.FIRST_COMPLETED)
+                if not start.done():
+                    start.cancel()
+                    await asyncio.wait({start})
+                    return None
+                process = start.result()
+            process.last_output = asyncio.get_running_loop().time()
+            process.sink = self._on_event
+            return process
+
+    @property
+    def _inbox(self) -> Path:
+        """Where files that people send in this thread are kept; Claude may read them."""
+        return self._s.config.state_dir / "inbox" / str(self.thread)
+
+    def _launch(self) -> Launch:
+        """What to start for the record as it is now: a fresh session, a resumed one, a fork."""
+        record, config = self.record, self._s.config
+        keep = record.sid is not None and not record.pending_fork
+        return Launch(
+            thread=self.thread,
+            sid=record.sid if keep and record.sid else str(uuid.uuid4()),
+            cwd=Path(record.cwd),
+            resume=record.sid,
+            readable=self._inbox,
+            model=record.settings.model or config.model,
+            effort=record.settings.effort or config.effort,
+            permission_mode=record.settings.permission_mode or config.permission_mode,
+        )
+
+    async def _adopt_session(
+        self, turn: ActiveTurn, process: LiveProcess, outcome: Outcome
+    ) -> None:
+        """The process's session is the thread's from now on, if it can be resumed.
+
+        A result proves it, but not one that says that there is no such session. Without a result
+        the transcript does, once the model's answer has begun to stand in it.
+        """
+        sid = process.info.sid
+        if session_is_gone(outcome) or self.record.sid == sid:
+            return
+        if not isinstance(outcome, Answered) and not (await self._records(turn.prompt_id)).answered:
+            return
+        self._change(lambda r: ledger.continued_as(r, sid), turn)
+
+    async def _confirm(self, turn: ActiveTurn, process: LiveProcess) -> None:
+        """After a restart: is the turn still to end, or did the bot that went away see its end?
+
+        A session takes a prompt id once. If the repeated prompt was passed over, the turn either
+        runs or is over: the transcript tells, and a result on its way has a moment to arrive.
+        """
+        process.adopted = False
+        try:
+            await process.ask("bridge_sync", within=self._s.config.silence_timeout)
+        except (ProcessGone, TimeoutError):
+            return
+        if turn.accepted or turn.over:
+            return
+        await asyncio.wait({turn.done}, timeout=LOST_RESULT_GRACE)
+        known = await self._records(turn.prompt_id)
+        if known.finished and not turn.over:
+            turn.narration.recover(known.records[1:])
+            turn.end(Answered(None))
+
+    async def _records(self, prompt: str) -> TurnRecords:
+        """What the transcript holds of a turn."""
+        record = self.record
+        sid = record.process.sid if record.process else record.sid
+        if sid is None:
+            return TurnRecords([])
+
+        def read() -> TurnRecords:
+            path = history.find_transcript(self._s.projects, sid, record.cwd)
+            return history.read_turn(path, prompt) if path else TurnRecords([])
+
+        return await asyncio.to_thread(read)
+
+    async def _interrupt(self, turn: ActiveTurn, by: str) -> None:
+        """End a turn, and its process only if there is no other way."""
+        turn.stopped_by = by
+        process = self._s.runner.live(self.thread)
+        if process is None or process.sink != self._on_event:
+            turn.end(Stopped(by))
+            return
+        grace = self._s.config.stop_grace
+        try:
+            await process.ask("interrupt", within=grace)
+            await asyncio.wait({turn.done, process.ended}, timeout=grace)
+        except (ProcessGone, TimeoutError):
+            log.warning("thread %d: the CLI does not take an interrupt", self.thread)
+        if not turn.over:
+            await self._s.runner.stop(self.thread)
+            turn.end(Stopped(by))
+
+    async def _type(self, turn: ActiveTurn) -> None:
+        """Show that Claude is at work for as long as it is."""
+        while not turn.over:
+            if not turn.questions:
+                await self._s.outbox.typing(self.thread)
+            await asyncio.wait({turn.done}, timeout=TYPING_INTERVAL)
+
+    # --- what the process says ------------------------------------------------------------------
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, ControlRequest):
+            self._asked(event)
+        elif isinstance(event, CancelRequest):
+            self._s.approvals.cancel(event.request_id)
+        elif self.active is not None:
+            self.active.feed(event)
+        elif isinstance(event, Delta | Assistant) and event.parent_tool_use_id is None:
+            # The CLI begins a turn by itself when a background task has ended.
+            process = self._s.runner.take(self.thread)
+            if process is not None:
+                self._spawn(self._follow(self._activate(None), process))
+                self._on_event(event)
+
+    async def _follow(self, turn: ActiveTurn, process: LiveProcess) -> None:
+        config = self._s.config
+        limits = Limits(config.silence_timeout, config.turn_timeout)
+        outcome = await turn.wait(process, limits)
+        if isinstance(outcome, TimedOut):
+            await self._interrupt(turn, "the time limit")
+        self._finish(turn, outcome)
+        self.wake()
+
+    def _asked(self, request: ControlRequest) -> None:
+        process = self._s.runner.live(self.thread)
+        if process is None:
+            return
+        wanted = request.permission
+        if wanted is None:
+            process.send(unsupported_line(request.request_id, request.subtype))
+        elif wanted.requires_user_interaction:
+            todo = "Ask in plain text instead: the person answers with the next message."
+            process.send(reply_line(request.request_id, deny(todo)))
+        else:
+            question = Question(thread=self.thread, request=wanted)
+            self._spawn(self._ask(process, request.request_id, question))
+
+    async def _ask(self, process: LiveProcess, request_id: str, question: Question) -> None:
+        """Put a permission request to the people of the thread, and pass on what they say."""
+        turn = self.active
+        if turn is not None:
+            turn.questions += 1
+        try:
+            answer = await self._s.approvals.ask(process, request_id, question)
+        finally:
+            if turn is not None:
+                turn.questions -= 1
+                process.last_output = asyncio.get_running_loop().time()
+        if answer is None:
+            return  # the question is void
+        if turn is not None and answer["behavior"] == "deny":
+            turn.narration.deny(question.request.tool_use_id)
+        try:
+            process.send(reply_line(request_id, answer))
+        except ProcessGone:
+            log.info("thread %d: an answer came after the end of its process", self.thread)
+
+    # --- the end of a turn ----------------------------------------------------------------------
+    def _finish(self, turn: ActiveTurn, outcome: Outcome) -> None:
+        """Write down what came of a turn, show it, and make way for the next one.
+
+        Nothing here waits for Discord: the reply arrives by itself, after a crash too.
+        """
+        result = outcome.result if isinstance(outcome, Answered) else None
+        record = self.record
+        seconds = time.time() - turn.started
+        words = tail(outcome, turn.narration, seconds, ledger.cost_of(record, result))
+        usage = turn.narration.usage
+        context = usage.context_tokens if usage else None
+
+        def settle(before: Record) -> Record:
+            after = ledger.counted(before, result, context, turn.narration.model)
+            return ledger.settled(after, words) if turn.item else after
+
+        self._change(settle, turn)
+        turn.end(outcome)
+        self.active = None
+        if record.pending_fork:
+            self._spawn(self._s.runner.stop(self.thread))
+        else:
+            self._s.runner.release(self.thread)
+        turn.reply.finish(contents(turn.renderer, turn.narration.segments, words))
+        self._spawn(self._delivered(turn))
+
+    async def _delivered(self, turn: ActiveTurn) -> None:
+        await asyncio.wait({turn.reply.settled})
+        if self._s.store.get(self.thread) is not None:
+            self._change(lambda r: ledger.delivered(r, turn.prompt_id))
+
+    async def _show_again(self, over: Turn) -> None:
+        """After a restart: say the last words of a turn that Discord does not have yet."""
+        known = await self._records(over.prompt_id)
+        narration = Narration()
+        narration.recover(known.records[1:])
+        reply = self._s.outbox.reply(
+            self.thread,
+            f"{over.item.message:x}",
+            sent=over.reply_ids,
+            on_sent=lambda sent: self._change(lambda r: ledger.replied(r, over.prompt_id, sent)),
+        )
+        renderer = Renderer(cwd=self.record.cwd)
+        reply.finish(contents(renderer, narration.segments, over.tail))
+        await asyncio.wait({reply.settled})
+        self._change(lambda r: ledger.delivered(r, over.prompt_id))
+
+    # --- housekeeping ---------------------------------------------------------------------------
+    async def close(self) -> None:
+        """Let go of everything; the process and its turn go on without the bot."""
+        current = asyncio.current_task()
+        tasks = [task for task in self._tasks if task is not current]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _change(self, change: Callable[[Record], Record], turn: ActiveTurn | None = None) -> None:
+        self._s.store.update(self.thread, change, generation=turn.generation if turn else None)
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _wait_line(turn: ActiveTurn) -> None:
+    turn.narration.passing(
+        "⏳ Waiting for a free place: as many sessions are busy as may run at once"
+    )
+    turn.refresh()

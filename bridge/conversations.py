@@ -1,0 +1,41 @@
+"""All conversations: one per thread that is in use, made when it is first needed."""
+
+import asyncio
+
+from bridge.conversation import Conversation
+from bridge.services import Services
+
+
+class Conversations:
+    """Maps thread ids to conversations."""
+
+    def __init__(self, services: Services) -> None:
+        """None is made yet."""
+        self._services = services
+        self._all: dict[int, Conversation] = {}
+
+    def of(self, thread: int) -> Conversation:
+        """The conversation of a thread that has a record."""
+        found = self._all.get(thread)
+        if found is None:
+            found = self._all[thread] = Conversation(thread, self._services)
+        return found
+
+    def unfinished(self) -> list[int]:
+        """Threads in which something was under way when the last bot went."""
+        runner, threads = self._services.runner, self._services.store.threads()
+        return [
+            thread
+            for thread, record in threads.items()
+            if record.turn or record.queue or record.unsent or runner.live(thread)
+        ]
+
+    async def forget(self, thread: int) -> None:
+        """The thread was deleted."""
+        if self._services.store.get(thread) is not None:
+            await self.of(thread).forget()
+        self._all.pop(thread, None)
+
+    async def close(self) -> None:
+        """Let go of all of them; what is under way goes on without the bot."""
+        await asyncio.gather(*(conversation.close() for conversation in self._all.values()))

@@ -1,0 +1,1 @@
+"""Everything that talks to Discord: messages in (once each), replies out (none lost)."""

@@ -1,0 +1,264 @@
+"""Messages on their way in: each that is meant for Claude becomes a turn exactly once.
+
+A message id is looked up in the thread's record before anything is done, so that it does not
+matter how often, or on which way, a message comes: as an event, as an event again, or read from the
+channel's history after an outage (`catch_up`).
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import aiohttp
+import discord
+
+from bridge.access import Access
+from bridge.config import Config
+from bridge.conversations import Conversations
+from bridge.discord_io.outbox import Outbox
+from bridge.discord_io.retry import THREAD_EXISTS, persist
+from bridge.render.names import thread_name
+from state import Attachment, Queued, Record, Store
+
+log = logging.getLogger(__name__)
+
+ARCHIVE_AFTER = 10080
+"""Minutes without activity after which Discord hides a thread: the longest that there is."""
+
+_ORDINARY = (discord.MessageType.default, discord.MessageType.reply)
+_CATCH_UP_LIMIT = 500
+"""Messages of one channel that are read back at most."""
+
+
+class Inbox:
+    """Decides for each message whether it is a turn, and of which thread."""
+
+    def __init__(
+        self,
+        client: discord.Client,
+        config: Config,
+        store: Store,
+        access: Access,
+        conversations: Conversations,
+        outbox: Outbox,
+    ) -> None:
+        """The parts that it works with."""
+        self._client = client
+        self._config = config
+        self._store = store
+        self._access = access
+        self._conversations = conversations
+        self._outbox = outbox
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def take(self, message: discord.Message) -> None:
+        """Handle a message; what it needs of Discord is done in the background."""
+        if message.type not in _ORDINARY or message.author == self._client.user:
+            return
+        if message.guild is None or not self._access.permits(message.author):
+            return
+        channel = message.channel
+        if self._store.get(channel.id) is not None:
+            self._queue(channel.id, message)
+        elif isinstance(channel, discord.Thread):
+            if self._mentioned(message) or self._is_forum_post(channel):
+                self._adopt(channel, message)
+        elif isinstance(channel, discord.TextChannel) and (
+            channel.id in self._config.channels or self._mentioned(message)
+        ):
+            self._open(channel, message)
+
+    def edit(self, payload: discord.RawMessageUpdateEvent) -> None:
+        """A message was edited: the new words count as long as it waits."""
+        if self._access.permits(payload.message.author):
+            thread = self._thread_of(payload.channel_id, payload.message_id)
+            if thread is not None:
+                words = self._words(payload.message)
+                self._conversations.of(thread).edit(payload.message_id, words)
+
+    def withdraw(self, channel: int, messages: Iterable[int]) -> None:
+        """Messages were deleted: those that still wait are dropped."""
+        for message in messages:
+            thread = self._thread_of(channel, message)
+            if thread is not None:
+                self._conversations.of(thread).withdraw(message)
+
+    def _thread_of(self, channel: int, message: int) -> int | None:
+        """The thread in which a message may wait: its own, or the one that it has opened."""
+        return next((id for id in (channel, message) if self._store.get(id) is not None), None)
+
+    # --- which thread ---------------------------------------------------------------------------
+    def _queue(self, thread: int, message: discord.Message) -> None:
+        record = self._store.get(thread)
+        if record is None or message.id in record.seen:
+            return
+        item = self._item(message)
+        if item is not None:
+            self._conversations.of(thread).submit(item)
+
+    def _open(self, channel: discord.TextChannel, message: discord.Message) -> None:
+        """A message in a channel opens a thread, which has the message's id."""
+        item = self._item(message)
+        if item is None or self._store.get(message.id) is not None:
+            return
+        self._store.put(message.id, self._record(channel.guild.id, channel.id, message))
+        self._store.set_seen(channel.id, message.id)
+        making = asyncio.create_task(self._make_thread(channel.id, message.id))
+        self._tasks.add(making)
+        making.add_done_callback(self._tasks.discard)
+        self._outbox.hold(message.id, making)
+        self._conversations.of(message.id).submit(item)
+
+    def _adopt(self, thread: discord.Thread, message: discord.Message) -> None:
+        """A person's own thread, or a forum's post, becomes a session."""
+        self._store.put(thread.id, self._record(thread.guild.id, thread.parent_id, message))
+        self._queue(thread.id, message)
+
+    def remake(self, thread: int, record: Record) -> None:
+        """After a restart: the thread of a first message may not have been made yet."""
+        if record.usage.turns == 0 and record.parent is not None and record.seen == (thread,):
+            making = asyncio.create_task(self._make_thread(record.parent, thread))
+            self._tasks.add(making)
+            making.add_done_callback(self._tasks.discard)
+            self._outbox.hold(thread, making)
+
+    async def _make_thread(self, channel: int, message: int) -> None:
+        record = self._store.get(message)
+        if record is None:
+            return
+        starter = self._outbox.channel(channel, record.guild).get_partial_message(message)
+        try:
+            await persist(
+                "open a thread",
+                lambda: starter.create_thread(
+                    name=record.title, auto_archive_duration=ARCHIVE_AFTER
+                ),
+            )
+        except discord.HTTPException as refused:
+            if refused.code == THREAD_EXISTS:
+                return
+            log.error("no thread can be opened in channel %d: %s", channel, refused)
+            words = (
+                "⚠️ **I could not open a thread for this message.**\n"
+                "Give me *Create Public Threads* and *Send Messages in Threads* in this channel "
+                "(`claude-bridge doctor` lists what is missing)."
+            )
+            self._outbox.post(channel, [words], f"{message:x}-thread")
+
+    def _record(self, guild: int, parent: int | None, message: discord.Message) -> Record:
+        now = time.time()
+        return Record(
+            cwd=str(self._config.project_dir),
+            guild=guild,
+            parent=parent,
+            owner=message.author.id,
+            title=thread_name(
+                self._words(message), [file.filename for file in message.attachments]
+            ),
+            created=now,
+            last_used=now,
+        )
+
+    def _is_forum_post(self, thread: discord.Thread) -> bool:
+        forum = isinstance(thread.parent, discord.ForumChannel)
+        return forum and thread.parent_id in self._config.channels
+
+    # --- what it says ---------------------------------------------------------------------------
+    def _mentioned(self, message: discord.Message) -> bool:
+        me = self._client.user
+        return me is not None and any(user.id == me.id for user in message.mentions)
+
+    def _words(self, message: discord.Message) -> str:
+        """The person's words, without the mention that called the bot."""
+        me = self._client.user
+        content = message.content
+        if me is not None and self._mentioned(message):
+            for form in (f"<@{me.id}>", f"<@!{me.id}>"):
+                content = content.replace(form, "")
+            content = content.strip()
+        return content
+
+    def _item(self, message: discord.Message) -> Queued | None:
+        """The message as it is queued; None if there is nothing in it for Claude."""
+        content = self._words(message)
+        if not content.strip() and not message.attachments:
+            return None
+        return Queued(
+            message=message.id,
+            author=message.author.id,
+            author_name=message.author.display_name,
+            content=content,
+            attachments=tuple(
+                Attachment(
+                    url=file.url,
+                    filename=file.filename,
+                    size=file.size,
+                    content_type=file.content_type,
+                )
+                for file in message.attachments
+            ),
+            at=message.created_at.timestamp(),
+        )
+
+    # --- what was missed ------------------------------------------------------------------------
+    async def catch_up(self, since: float) -> None:
+        """Read back what came while no events did; each message counts once all the same.
+
+        `since` is when events were last known to come, in seconds since the epoch.
+        """
+        away = discord.utils.time_snowflake(datetime.fromtimestamp(since, UTC))
+        for guild in self._client.guilds:
+            for channel in guild.text_channels:
+                await self._catch_up_channel(channel, away)
+            for thread in guild.threads:
+                await self._catch_up_thread(thread, away)
+
+    async def patrol(self, active: float) -> None:
+        """Look for messages whose events were lost, in threads used in the last `active` seconds.
+
+        Discord promises to send an event at most; that it comes, it does not promise.
+        """
+        limit = time.time() - active
+        for thread, record in list(self._store.threads().items()):
+            if record.last_used > limit and record.seen:
+                channel = self._outbox.channel(thread)
+                await self._read_back(channel, record.seen[0])
+        for channel in self._config.channels:
+            seen = self._store.get_seen(channel)
+            if seen is not None:
+                await self._read_back(self._outbox.channel(channel), seen, mark=True)
+
+    async def _catch_up_channel(self, channel: discord.TextChannel, away: int) -> None:
+        newest = channel.last_message_id or 0
+        if channel.id not in self._config.channels:
+            if newest > away:  # only a mention counts here
+                await self._read_back(channel, away)
+            return
+        seen = self._store.get_seen(channel.id)
+        if seen is None:
+            # The first time in this channel: what was said before the bot came is not for it.
+            self._store.set_seen(channel.id, max(newest, away))
+        elif newest > seen:
+            await self._read_back(channel, seen, mark=True)
+
+    async def _catch_up_thread(self, thread: discord.Thread, away: int) -> None:
+        record = self._store.get(thread.id)
+        newest = thread.last_message_id or 0
+        after = record.seen[0] if record and record.seen else away
+        if newest > max(after, record.seen[-1] if record and record.seen else 0):
+            await self._read_back(thread, after)
+
+    async def _read_back(
+        self, channel: discord.abc.Messageable, after: int, *, mark: bool = False
+    ) -> None:
+        try:
+            async for message in channel.history(
+                limit=_CATCH_UP_LIMIT, after=discord.Object(after), oldest_first=True
+            ):
+                self.take(message)
+                if mark:
+                    self._store.set_seen(message.channel.id, message.id)
+        except (discord.HTTPException, aiohttp.ClientError, OSError) as fault:
+            log.warning("what was missed in %s cannot be read: %s", channel, fault)

@@ -1,0 +1,261 @@
+"""Replies on their way to Discord: the newest state wins, the last state always arrives.
+
+A reply is a list of messages that grows while Claude writes. Each message is sent once (a nonce
+lets Discord recognise a repetition) and then edited. Streaming edits are paced; the final state
+is not held back.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import aiohttp
+import discord
+
+from bridge.discord_io.retry import ARCHIVED, TOO_MANY_OLD_EDITS, UNKNOWN_MESSAGE, persist
+
+log = logging.getLogger(__name__)
+
+EDIT_INTERVAL = 1.2
+"""Seconds between two streaming updates of a channel (Discord allows about 5 edits in 5 s)."""
+
+FIRST_DELAY = 0.15
+"""Seconds that live text waits for more before it is first shown; a short answer is one message."""
+
+
+class Outbox:
+    """All that the bot writes into channels and threads."""
+
+    def __init__(self, client: discord.Client) -> None:
+        """`client` does the requests."""
+        self._client = client
+        self._last: dict[int, asyncio.Future[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def channel(self, channel: int, guild: int | None = None) -> discord.PartialMessageable:
+        """A channel or thread by id alone: it need not be in any cache."""
+        return self._client.get_partial_messageable(channel, guild_id=guild)
+
+    def hold(self, channel: int, until: asyncio.Future[None]) -> None:
+        """Let nothing go to a channel before `until` is done: the thread is still being made."""
+        self._last[channel] = until
+
+    def reply(
+        self,
+        channel: int,
+        nonce: str,
+        *,
+        sent: Sequence[int] = (),
+        reference: int | None = None,
+        on_sent: Callable[[int], None] = lambda _: None,
+        view: discord.ui.View | None = None,
+    ) -> "Reply":
+        """Begin a reply, or go on with one of which the messages `sent` are already there.
+
+        Replies in one channel reach it in the order in which they were begun. `on_sent` is told
+        the id of each new message; `reference` is the message that the first one answers.
+        """
+        reply = Reply(
+            self, channel, nonce, sent=sent, reference=reference, on_sent=on_sent, view=view
+        )
+        self._chain(channel, reply)
+        return reply
+
+    def post(
+        self,
+        channel: int,
+        contents: Sequence[str],
+        nonce: str,
+        view: discord.ui.View | None = None,
+    ) -> "Reply":
+        """Say one thing, in one message or more; a view goes below the last."""
+        reply = self.reply(channel, nonce, view=view)
+        reply.finish(contents)
+        return reply
+
+    def _chain(self, channel: int, reply: "Reply") -> None:
+        before = self._last.get(channel)
+        self._last[channel] = reply.settled
+        task = asyncio.create_task(reply.run(before))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        reply.settled.add_done_callback(lambda done: self._forget(channel, done))
+
+    def _forget(self, channel: int, settled: asyncio.Future[None]) -> None:
+        if self._last.get(channel) is settled:
+            del self._last[channel]
+
+    # --- small signs; losing one is no loss -------------------------------------------------------
+    async def typing(self, channel: int) -> None:
+        """Show for ten seconds that an answer is being written."""
+        before = self._last.get(channel)
+        if before is not None and not isinstance(before, Settled):
+            await asyncio.wait([before])
+        with contextlib.suppress(discord.HTTPException, aiohttp.ClientError, OSError):
+            await self.channel(channel).typing()
+
+    async def react(self, channel: int, message: int, emoji: str) -> None:
+        """Put the bot's reaction on a message."""
+        with contextlib.suppress(discord.HTTPException, aiohttp.ClientError, OSError):
+            await self.channel(channel).get_partial_message(message).add_reaction(emoji)
+
+    async def unreact(self, channel: int, message: int, emoji: str) -> None:
+        """Take the bot's reaction off a message."""
+        me = self._client.user
+        if me is not None:
+            with contextlib.suppress(discord.HTTPException, aiohttp.ClientError, OSError):
+                await self.channel(channel).get_partial_message(message).remove_reaction(emoji, me)
+
+    async def unarchive(self, thread: int) -> None:
+        """Open an archived thread again."""
+        await persist(
+            "open the thread again", lambda: self._client.http.edit_channel(thread, archived=False)
+        )
+
+    async def drain(self, seconds: float) -> None:
+        """Give what is under way that many seconds to arrive."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+class Settled(asyncio.Future[None]):
+    """Done when a reply's final state stands in Discord, or can no longer get there."""
+
+
+class Reply:
+    """The messages that show one reply."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        channel: int,
+        nonce: str,
+        *,
+        sent: Sequence[int],
+        reference: int | None,
+        on_sent: Callable[[int], None],
+        view: discord.ui.View | None,
+    ) -> None:
+        """See `Outbox.reply`."""
+        self.settled = Settled()
+        self.messages: list[int] = list(sent)
+        self.failure: str | None = None
+        self._outbox = outbox
+        self._target = outbox.channel(channel)
+        self._nonce = nonce
+        self._reference = reference
+        self._on_sent = on_sent
+        self._view = view
+        self._shown: list[str | None] = [None] * len(sent)
+        self._want: Sequence[str] = ()
+        self._final = False
+        self._dirty = asyncio.Event()
+        self._finished = asyncio.Event()
+
+    def show(self, contents: Sequence[str]) -> None:
+        """What is to be seen now; the reply goes on."""
+        self._want = contents
+        self._dirty.set()
+
+    def finish(self, contents: Sequence[str]) -> None:
+        """What is to be seen in the end."""
+        self._final = True
+        self.show(contents)
+        self._finished.set()
+
+    async def run(self, before: asyncio.Future[None] | None) -> None:
+        """Keep Discord equal to what is wanted, until the final state is there."""
+        if before is not None:
+            await asyncio.wait([before])
+        try:
+            wait = FIRST_DELAY
+            while True:
+                await self._dirty.wait()
+                if not self._final:
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(wait):
+                            await self._finished.wait()
+                wait = EDIT_INTERVAL
+                self._dirty.clear()
+                last = self._final
+                await self._update(list(self._want), last)
+                if last:
+                    break
+        except discord.HTTPException as refused:
+            self.failure = f"{refused.status} {refused.code}: {refused.text}"
+            log.warning("a reply in channel %d was refused: %s", self._target.id, self.failure)
+        except (aiohttp.ClientError, OSError, TimeoutError) as outage:
+            self.failure = str(outage) or type(outage).__name__
+            log.error("a reply in channel %d did not arrive: %s", self._target.id, self.failure)
+        finally:
+            if not self.settled.done():
+                self.settled.set_result(None)
+
+    async def _update(self, want: list[str], last: bool) -> None:
+        for index, content in enumerate(want):
+            if index >= len(self.messages):
+                await self._send(content, last and index == len(want) - 1)
+            if self._shown[index] != content:
+                await self._edit(index, content)
+        for message in self.messages[len(want) :] if last else ():
+            await self._delete(message)
+        if last:
+            del self.messages[len(want) :]
+
+    async def _send(self, content: str, last: bool) -> None:
+        options: dict[str, Any] = {}
+        if self._reference is not None and not self.messages:
+            options["reference"] = discord.MessageReference(
+                message_id=self._reference, channel_id=self._target.id, fail_if_not_exists=False
+            )
+        if last and self._view is not None:
+            options["view"] = self._view
+        message = await self._create(content, f"{self._nonce}-{len(self.messages)}", options)
+        self.messages.append(message.id)
+        # A repeated nonce gives back the message as it was first sent.
+        self._shown.append(content if message.content == content.strip() else None)
+        self._on_sent(message.id)
+
+    async def _create(self, content: str, nonce: str, options: dict[str, Any]) -> discord.Message:
+        return await self._unarchived(
+            "send",
+            lambda: self._target.send(content, nonce=nonce, suppress_embeds=True, **options),
+        )
+
+    async def _edit(self, index: int, content: str) -> None:
+        message = self._target.get_partial_message(self.messages[index])
+        try:
+            await self._unarchived("edit", lambda: message.edit(content=content))
+        except discord.HTTPException as refused:
+            if refused.code == TOO_MANY_OLD_EDITS:
+                await self._resend(index, content)
+            elif refused.code != UNKNOWN_MESSAGE:  # somebody deleted it: let it be
+                raise
+        self._shown[index] = content
+
+    async def _resend(self, index: int, content: str) -> None:
+        """An old message takes no more edits for now: what is new stands in a new message."""
+        sent = await self._create(content, f"{self._nonce}-{index}-new", {})
+        self.messages[index] = sent.id
+        self._on_sent(sent.id)
+
+    async def _delete(self, message: int) -> None:
+        with contextlib.suppress(discord.NotFound):
+            await persist("delete", self._target.get_partial_message(message).delete)
+
+    async def _unarchived(
+        self, what: str, call: Callable[[], Awaitable[discord.Message]]
+    ) -> discord.Message:
+        """Make the request; a thread that was archived meanwhile is opened again for it."""
+        try:
+            return await persist(what, call)
+        except discord.HTTPException as refused:
+            if refused.code != ARCHIVED:
+                raise
+        await self._outbox.unarchive(self._target.id)
+        return await persist(what, call)

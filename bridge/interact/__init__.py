@@ -1,0 +1,1 @@
+"""What Claude asks of people, and how they answer: views, and the state behind them."""

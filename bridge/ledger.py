@@ -1,0 +1,153 @@
+"""What happens to a thread's record: pure changes, each with its name."""
+
+import time
+from typing import Literal
+
+from bridge.protocol import Result
+from state import Lineage, Queued, Record, Turn, Usage
+
+
+def queued(record: Record, item: Queued) -> Record:
+    """A message was taken in, and waits."""
+    return record.model_copy(
+        update={
+            "queue": (*record.queue, item),
+            "seen": (*record.seen, item.message),
+            "last_used": time.time(),
+        }
+    )
+
+
+def edited(record: Record, message: int, content: str) -> Record:
+    """A message that waits has new words."""
+    queue = tuple(
+        item.model_copy(update={"content": content}) if item.message == message else item
+        for item in record.queue
+    )
+    return record.model_copy(update={"queue": queue})
+
+
+def withdrawn(record: Record, message: int) -> Record:
+    """A message waits no more."""
+    queue = tuple(item for item in record.queue if item.message != message)
+    return record.model_copy(update={"queue": queue})
+
+
+def begun(record: Record, turn: Turn) -> Record:
+    """A turn is in flight; its message has left the queue."""
+    return withdrawn(record, turn.item.message).model_copy(update={"turn": turn})
+
+
+def replied(record: Record, prompt_id: str, message: int) -> Record:
+    """One more message shows the answer to a prompt."""
+    if record.turn and record.turn.prompt_id == prompt_id:
+        return record.model_copy(update={"turn": _with_reply(record.turn, message)})
+    unsent = tuple(
+        _with_reply(turn, message) if turn.prompt_id == prompt_id else turn
+        for turn in record.unsent
+    )
+    return record.model_copy(update={"unsent": unsent})
+
+
+def _with_reply(turn: Turn, message: int) -> Turn:
+    return turn.model_copy(update={"reply_ids": (*turn.reply_ids, message)})
+
+
+def retried(record: Record, prompt_id: str, attempt: int) -> Record:
+    """The turn in flight is asked again under a new prompt id."""
+    if record.turn is None:
+        return record
+    turn = record.turn.model_copy(update={"prompt_id": prompt_id, "attempt": attempt})
+    return record.model_copy(update={"turn": turn})
+
+
+def settled(record: Record, tail: str) -> Record:
+    """The turn in flight is over; Discord has yet to get its last words."""
+    if record.turn is None:
+        return record
+    over = record.turn.model_copy(update={"tail": tail})
+    return record.model_copy(
+        update={"turn": None, "unsent": (*record.unsent, over), "last_used": time.time()}
+    )
+
+
+def delivered(record: Record, prompt_id: str) -> Record:
+    """Discord has the last words of a turn."""
+    unsent = tuple(turn for turn in record.unsent if turn.prompt_id != prompt_id)
+    return record.model_copy(update={"unsent": unsent})
+
+
+def continued_as(record: Record, sid: str) -> Record:
+    """The thread's session is `sid` from now on: its first, or a fork of the one before."""
+    if record.sid == sid:
+        return record
+    # A fork that was asked for during the very first turn is still to come.
+    pending = record.pending_fork and record.sid is None
+    lineage = _with_past(record, "fork")
+    return record.model_copy(update={"sid": sid, "pending_fork": pending, "lineage": lineage})
+
+
+def without_session(record: Record) -> Record:
+    """The CLI knows the session no more."""
+    return record.model_copy(
+        update={
+            "sid": None,
+            "pending_fork": False,
+            "lineage": _with_past(record, "stale"),
+            "usage": _fresh(record.usage),
+        }
+    )
+
+
+def cut_off(record: Record) -> Record:
+    """`/new`: nothing that a late turn still writes can bring back what was before."""
+    return record.model_copy(
+        update={
+            "generation": record.generation + 1,
+            "sid": None,
+            "pending_fork": False,
+            "turn": None,
+            "queue": (),
+            "lineage": _with_past(record, "new"),
+            "usage": _fresh(record.usage),
+        }
+    )
+
+
+def _fresh(usage: Usage) -> Usage:
+    return usage.model_copy(update={"context_tokens": 0, "session_cost_usd": 0.0})
+
+
+def _with_past(
+    record: Record, reason: Literal["new", "fork", "compaction", "stale"]
+) -> tuple[Lineage, ...]:
+    if record.sid is None:
+        return record.lineage
+    return (*record.lineage, Lineage(sid=record.sid, reason=reason, at=time.time()))
+
+
+def cost_of(record: Record, result: Result | None) -> float | None:
+    """What a turn cost in US dollars: the CLI gives the running total of the session."""
+    if result is None or result.total_cost_usd is None:
+        return None
+    before = record.usage.session_cost_usd
+    return result.total_cost_usd - before if result.total_cost_usd >= before else None
+
+
+def counted(
+    record: Record, result: Result | None, context_tokens: int | None, model: str | None
+) -> Record:
+    """A turn's use is added to the thread's totals."""
+    usage = record.usage
+    cost = cost_of(record, result)
+    changes: dict[str, object] = {"turns": usage.turns + 1, "model": model or usage.model}
+    if result is not None:
+        changes["cost_usd"] = usage.cost_usd + (cost or 0.0)
+        changes["session_cost_usd"] = result.total_cost_usd or usage.session_cost_usd
+        changes["context_window"] = result.context_window or usage.context_window
+        if result.usage:
+            changes["input_tokens"] = usage.input_tokens + result.usage.input_tokens
+            changes["output_tokens"] = usage.output_tokens + result.usage.output_tokens
+    if context_tokens is not None:
+        changes["context_tokens"] = context_tokens
+    return record.model_copy(update={"usage": usage.model_copy(update=changes)})

@@ -1,0 +1,270 @@
+"""What one reply shows, built from the events of its turn: text, calls of tools, notes.
+
+Pure: events go in, segments for `bridge.render` come out. Each event may come twice, or be read
+back from the transcript after a restart: ids decide, not order alone.
+"""
+
+from typing import Any
+
+from bridge.protocol import (
+    Assistant,
+    Delta,
+    Event,
+    Result,
+    System,
+    TextBlock,
+    ToolResultBlock,
+    ToolResults,
+    ToolUseBlock,
+)
+from bridge.protocol.events import ApiUsage, parse_object
+from bridge.render.reply import Note, Segment, Text, Tool
+
+
+class Narration:
+    """The segments of one reply, in the order in which Claude produced them."""
+
+    def __init__(self) -> None:
+        """An empty reply."""
+        self._segments: dict[str, Segment] = {}
+        self._seen: set[str] = set()
+        self._blocks: dict[str, int] = {}
+        self._open: dict[str, str] = {}
+        self._denied: set[str] = set()
+        self._notes = 0
+        self._passing: Note | None = None
+        self.usage: ApiUsage | None = None
+        self.model: str | None = None
+        self.started = False
+        """The model has begun to answer."""
+
+    @property
+    def segments(self) -> list[Segment]:
+        """All that is to be shown now; a passing note (a retry) stands last."""
+        shown = [
+            s for s in self._segments.values() if not isinstance(s, Text) or s.markdown.strip()
+        ]
+        return [*shown, self._passing] if self._passing else shown
+
+    @property
+    def text(self) -> str:
+        """Claude's own words so far."""
+        texts = [s.markdown for s in self._segments.values() if isinstance(s, Text)]
+        return "\n\n".join(texts)
+
+    def note(self, text: str) -> None:
+        """Add a line of the bot itself."""
+        self._notes += 1
+        self._segments[f"note:{self._notes}"] = Note(text)
+
+    def passing(self, text: str) -> None:
+        """Say something that holds for the moment; it goes when the model speaks."""
+        self._passing = Note(text)
+
+    def deny(self, tool_use_id: str) -> None:
+        """The person refused this call; its error is not the tool's."""
+        self._denied.add(tool_use_id)
+
+    def feed(self, event: Event) -> bool:
+        """Take one event; true if what is to be shown may have changed."""
+        match event:
+            case Delta():
+                return self._delta(event)
+            case Assistant():
+                return self._assistant(event)
+            case ToolResults():
+                return self._results(event)
+            case System():
+                return self._system(event)
+            case Result():
+                return self._result(event)
+            case _:
+                return False
+
+    def recover(self, records: list[dict[str, Any]]) -> None:
+        """Take what the transcript already holds of this turn.
+
+        Live text of the same blocks may still follow; it is known by its place and passed over.
+        """
+        for record in records:
+            event = parse_object(record)
+            if isinstance(event, Assistant):
+                for block in event.message.content:
+                    place = self._place(event.message.id)
+                    if isinstance(block, TextBlock) and event.parent_tool_use_id is None:
+                        self._segments[f"text:{event.message.id}:{place}"] = Text(block.text)
+                event = event.model_copy(
+                    update={"message": event.message.model_copy(update={"content": _calls(event)})}
+                )
+            self.feed(event)
+
+    def _place(self, message: str) -> int:
+        """The index of the next block of a message: the transcript keeps one record for each."""
+        place = self._blocks.get(message, 0)
+        self._blocks[message] = place + 1
+        return place
+
+    # --- live text ------------------------------------------------------------------------------
+    def _delta(self, event: Delta) -> bool:
+        if event.parent_tool_use_id is not None:
+            return False  # a subagent's words are not the answer
+        body = event.event
+        match body.get("type"):
+            case "message_start":
+                self._passing = None
+                message: dict[str, Any] = body.get("message") or {}
+                self.model = message.get("model") or self.model
+                self.usage = _usage(message.get("usage")) or self.usage
+                self.started = True
+                return False
+            case "message_delta":
+                self._count_output(body.get("usage"))
+                return False
+            case "content_block_start":
+                return self._open_block(event.api_message_id, body)
+            case "content_block_delta":
+                delta: dict[str, Any] = body.get("delta") or {}
+                key = _text_key(event.api_message_id, body)
+                known = self._segments.get(key) if key in self._open else None
+                if delta.get("type") == "text_delta" and isinstance(known, Text):
+                    self._segments[key] = Text(known.markdown + str(delta.get("text", "")))
+                    return True
+                return False
+            case _:
+                return False
+
+    def _open_block(self, message: str, body: dict[str, Any]) -> bool:
+        block: dict[str, Any] = body.get("content_block") or {}
+        if block.get("type") == "text":
+            key = _text_key(message, body)
+            if key not in self._segments:
+                self._segments[key] = Text(str(block.get("text", "")))
+                self._open[key] = message
+        elif block.get("type") == "tool_use":
+            key = f"tool:{block.get('id')}"
+            if key not in self._segments:
+                name = str(block.get("name", ""))
+                self._segments[key] = Tool(str(block.get("id")), name, {}, "running")
+                return True
+        return False
+
+    def _count_output(self, usage: Any) -> None:
+        counted = _usage(usage)
+        if counted and self.usage:
+            self.usage = self.usage.model_copy(update={"output_tokens": counted.output_tokens})
+
+    # --- finished blocks ------------------------------------------------------------------------
+    def _assistant(self, event: Assistant) -> bool:
+        if event.uuid and event.uuid in self._seen:
+            return False
+        self._seen.add(event.uuid)
+        agent = self._agent(event.parent_tool_use_id)
+        changed = False
+        for block in event.message.content:
+            if isinstance(block, TextBlock) and not agent and event.parent_tool_use_id is None:
+                self._settle(event.message.id, block.text)
+                changed = True
+            elif isinstance(block, ToolUseBlock):
+                known = self._segments.get(f"tool:{block.id}")
+                state = known.state if isinstance(known, Tool) else "running"
+                detail = known.detail if isinstance(known, Tool) else ""
+                self._segments[f"tool:{block.id}"] = Tool(
+                    block.id, block.name, block.input, state, detail, agent
+                )
+                changed = True
+        if event.parent_tool_use_id is None:
+            self.started = True
+            self.model = event.message.model or self.model
+        return changed
+
+    def _settle(self, message: str, text: str) -> None:
+        """A text block is complete: it takes the place of the live text that led to it."""
+        key = next((key for key, owner in self._open.items() if owner == message), None)
+        if key is not None:
+            del self._open[key]
+        self._segments[key or f"text:{message}:settled:{len(self._segments)}"] = Text(text)
+
+    def _agent(self, parent: str | None) -> str:
+        call = self._segments.get(f"tool:{parent}")
+        if not isinstance(call, Tool):
+            return "agent" if parent else ""
+        return str(call.input.get("description") or call.name)
+
+    def _results(self, event: ToolResults) -> bool:
+        if event.uuid and event.uuid in self._seen:
+            return False
+        self._seen.add(event.uuid)
+        changed = False
+        for block in event.message.content:
+            if isinstance(block, ToolResultBlock):
+                changed |= self._finish_tool(block)
+        return changed
+
+    def _finish_tool(self, block: ToolResultBlock) -> bool:
+        call = self._segments.get(f"tool:{block.tool_use_id}")
+        if not isinstance(call, Tool):
+            return False
+        if not block.is_error:
+            state, detail = "ok", ""
+        else:
+            state = "denied" if block.tool_use_id in self._denied else "error"
+            detail = next((line for line in block.text.splitlines() if line.strip()), "")
+        self._segments[f"tool:{call.id}"] = Tool(
+            call.id, call.name, call.input, state, detail[:200], call.agent
+        )
+        return True
+
+    # --- the process speaks ---------------------------------------------------------------------
+    def _system(self, event: System) -> bool:
+        match event.subtype:
+            case "api_retry":
+                seconds = max(1, round(event.retry_delay_ms / 1000))
+                cause = f"status {event.error_status}" if event.error_status else "no connection"
+                self._passing = Note(
+                    f"⏳ The model does not answer ({cause}); "
+                    f"try {event.attempt} of {event.max_retries} in {seconds} s"
+                )
+                return True
+            case "compact_boundary":
+                before = event.compact_metadata.get("pre_tokens")
+                after = event.compact_metadata.get("post_tokens")
+                sizes = f": {_thousands(before)} → {_thousands(after)} tokens" if before else ""
+                self.note(f"🗜️ Context compacted{sizes}")
+                return True
+            case "status" if event.compact_result == "failed":
+                self.note(f"🗜️ Compaction failed: {event.compact_error or 'no reason given'}")
+                return True
+            case "status" if event.status == "compacting":
+                self._passing = Note("🗜️ Compacting the context …")
+                return True
+            case _:
+                return False
+
+    def _result(self, event: Result) -> bool:
+        """The end; a final text that no event brought (a slash command's output) is filled in."""
+        self._passing = None
+        for key, call in self._segments.items():
+            if isinstance(call, Tool) and call.state == "running":
+                self._segments[key] = Tool(
+                    call.id, call.name, call.input, "error", "not finished", call.agent
+                )
+        final = (event.result or "").strip()
+        if final and not event.is_error and final not in self.text:
+            self._segments["text:result"] = Text(final)
+        return True
+
+
+def _calls(event: Assistant) -> tuple[ToolUseBlock, ...]:
+    return tuple(b for b in event.message.content if isinstance(b, ToolUseBlock))
+
+
+def _text_key(message: str, body: dict[str, Any]) -> str:
+    return f"text:{message}:{body.get('index')}"
+
+
+def _usage(value: Any) -> ApiUsage | None:
+    return ApiUsage.model_validate(value) if isinstance(value, dict) else None
+
+
+def _thousands(tokens: Any) -> str:
+    return f"{tokens / 1000:.0f}k" if isinstance(tokens, int | float) else "?"

@@ -1,0 +1,201 @@
+"""Events that the CLI prints, one JSON object a line."""
+
+from typing import Any, cast
+
+from pydantic import Field, ValidationError
+from pydantic_core import from_json
+
+from bridge.protocol.blocks import Content, Frame
+from bridge.protocol.control import CancelRequest, ControlReply, ControlRequest
+
+
+class ApiUsage(Frame):
+    """Token counts of one API call."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_creation_input_tokens: int | None = 0
+    cache_read_input_tokens: int | None = 0
+
+    @property
+    def context_tokens(self) -> int:
+        """How much of the window the call filled, its answer included."""
+        cached = (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
+        return self.input_tokens + cached + self.output_tokens
+
+
+class Message(Frame):
+    """An API message; the CLI prints one content block of it per event."""
+
+    id: str = ""
+    model: str = ""
+    content: Content = ()
+    usage: ApiUsage | None = None
+
+
+class System(Frame):
+    """`system/...`: state of the process, of compaction, of retries and of background tasks."""
+
+    subtype: str = ""
+    session_id: str = ""
+    model: str | None = None
+    cwd: str | None = None
+    permission_mode: str | None = Field(default=None, alias="permissionMode")
+    version: str | None = Field(default=None, alias="claude_code_version")
+    status: str | None = None
+    user_message_uuids: tuple[str, ...] = ()
+    compact_result: str | None = None
+    compact_error: str | None = None
+    compact_metadata: dict[str, Any] = Field(default_factory=dict)
+    attempt: int = 0
+    max_retries: int = 0
+    retry_delay_ms: float = 0
+    error_status: int | None = None
+    task_id: str | None = None
+    description: str | None = None
+
+
+class Delta(Frame):
+    """`stream_event`: a raw event of the Messages API, the source of live text."""
+
+    event: dict[str, Any] = Field(default_factory=dict)
+    parent_tool_use_id: str | None = None
+    api_message_id: str = ""
+
+
+class Assistant(Frame):
+    """One finished content block of an assistant message."""
+
+    message: Message = Message()
+    parent_tool_use_id: str | None = None
+    uuid: str = ""
+    error: str | None = None
+    api_error: bool = Field(default=False, alias="isApiErrorMessage")
+
+
+class ToolResults(Frame):
+    """`user`: tool results, an interruption, or a replayed prompt."""
+
+    message: Message = Message()
+    parent_tool_use_id: str | None = None
+    uuid: str = ""
+    replay: bool = Field(default=False, alias="isReplay")
+
+
+class ModelUsage(Frame):
+    """What one model used over the life of the process."""
+
+    context_window: int | None = Field(default=None, alias="contextWindow")
+
+
+class Result(Frame):
+    """The end of a turn: `is_error` decides, not `subtype`; a failure carries `errors` instead."""
+
+    subtype: str = ""
+    is_error: bool = False
+    result: str | None = None
+    errors: tuple[str, ...] = ()
+    session_id: str = ""
+    num_turns: int = 0
+    duration_ms: float = 0
+    total_cost_usd: float | None = None
+    usage: ApiUsage | None = None
+    model_usage: dict[str, ModelUsage] = Field(default={}, alias="modelUsage")
+    terminal_reason: str | None = None
+    api_error_status: int | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """The turn was stopped by an interrupt, not by a fault."""
+        return (self.terminal_reason or "").startswith("aborted")
+
+    @property
+    def unknown_session(self) -> bool:
+        """The CLI says that the session to resume does not exist."""
+        return any("No conversation found" in error for error in self.errors)
+
+    @property
+    def trouble(self) -> str:
+        """The CLI's own words for what went wrong; empty when nothing did."""
+        return "\n".join(self.errors) or (self.result or "") if self.is_error else ""
+
+    @property
+    def context_window(self) -> int | None:
+        """Window of the main model in tokens: the largest that took part."""
+        return max((u.context_window or 0 for u in self.model_usage.values()), default=0) or None
+
+
+class CommandLifecycle(Frame):
+    """How far the CLI is with one prompt: queued, started, completed."""
+
+    command_uuid: str = ""
+    state: str = ""
+
+
+class Unknown(Frame):
+    """An event of a type, or of a shape, that this version does not know."""
+
+    type: str = ""
+
+
+class Malformed(Frame):
+    """A line that is not a JSON object; its start is kept for the log."""
+
+    head: str
+
+
+Event = (
+    System
+    | Delta
+    | Assistant
+    | ToolResults
+    | Result
+    | CommandLifecycle
+    | ControlRequest
+    | ControlReply
+    | CancelRequest
+    | Unknown
+    | Malformed
+)
+
+_TYPES: dict[str, type[Frame]] = {
+    "system": System,
+    "stream_event": Delta,
+    "assistant": Assistant,
+    "user": ToolResults,
+    "result": Result,
+    "command_lifecycle": CommandLifecycle,
+    "control_request": ControlRequest,
+    "control_response": ControlReply,
+    "control_cancel_request": CancelRequest,
+}
+
+
+def parse(line: bytes) -> Event:
+    """Read one line of the CLI's output; never raises, whatever the line holds."""
+    try:
+        data = from_json(line)
+    except ValueError:
+        return Malformed(head=line[:200].decode(errors="replace"))
+    if not isinstance(data, dict):
+        return Malformed(head=line[:200].decode(errors="replace"))
+    return parse_object(cast("dict[str, Any]", data))
+
+
+def parse_object(data: dict[str, Any]) -> Event:
+    """Read an object that has an event's shape; transcript records of both roles have it too."""
+    kind = str(data.get("type", ""))
+    model = _TYPES.get(kind)
+    if model is None:
+        return Unknown(type=kind)
+    try:
+        return cast("Event", model.model_validate(data))
+    except ValidationError as fault:
+        # A field that changed its shape must not cost the event: a result without its price
+        # still ends the turn.
+        odd = {error["loc"][0] for error in fault.errors() if error["loc"]}
+        rest = {key: value for key, value in data.items() if key not in odd}
+    try:
+        return cast("Event", model.model_validate(rest))
+    except ValidationError:
+        return Unknown(type=kind)
