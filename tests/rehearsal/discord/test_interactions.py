@@ -108,8 +108,7 @@ def with_commands(bot: Bot) -> Bot:
         await interaction.response.send_message(f"{limit} sessions")
 
     assert list_
-    commands: tuple[Any, ...] = (slow, secret, choose, ask, find, mute, twice, group)
-    for command in commands:
+    for command in cast(list[Any], [slow, secret, choose, ask, find, mute, twice, group]):
         bot.tree.add_command(command)
     return bot
 
