@@ -9,27 +9,22 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any
 
-from bridge import history, ledger
-from bridge.history import TurnRecords
+from bridge import ledger
 from bridge.interact.approvals import Question
-from bridge.launch import Launch
 from bridge.narration import Narration
 from bridge.outcome import (
     Answered,
     Cut,
-    Died,
     Outcome,
     Refused,
-    Stopped,
     TimedOut,
     session_is_gone,
     tail,
 )
 from bridge.process import LiveProcess, ProcessGone
-from bridge.prompt import Prompt, compose
+from bridge.prompt import compose
 from bridge.protocol import (
     Assistant,
     CancelRequest,
@@ -39,11 +34,11 @@ from bridge.protocol import (
     deny,
     reply_line,
     unsupported_line,
-    user_line,
 )
 from bridge.render import Renderer
 from bridge.services import Services
-from bridge.turn import ActiveTurn, Limits, contents, prompt_id
+from bridge.session import Session
+from bridge.turn import ActiveTurn, contents, prompt_id
 from state import Queued, Record, Turn
 
 log = logging.getLogger(__name__)
@@ -63,9 +58,8 @@ class Conversation:
         self.active: ActiveTurn | None = None
         self._s = services
         self._worker: asyncio.Task[None] | None = None
-        # Held while a process is acquired for a turn, or ended by a command.
-        self._gate = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self.session = Session(thread, services, self._on_event, self._spawn)
 
     @property
     def record(self) -> Record:
@@ -115,7 +109,7 @@ class Conversation:
         turn = self.active
         if turn is None or turn.over:
             return False, dropped
-        await self._interrupt(turn, by)
+        await self.session.interrupt(turn, by)
         return True, dropped
 
     async def reset(self, by: str) -> int:
@@ -159,9 +153,8 @@ class Conversation:
 
     async def _end_process(self, by: str) -> None:
         if self.active is not None and not self.active.over:
-            await self._interrupt(self.active, by)
-        async with self._gate:
-            await self._s.runner.stop(self.thread)
+            await self.session.interrupt(self.active, by)
+        await self.session.end()
 
     # --- the worker -----------------------------------------------------------------------------
     def wake(self) -> None:
@@ -171,9 +164,8 @@ class Conversation:
 
     def resume(self) -> None:
         """After a restart of the bot: finish what was under way, then go on with the queue."""
-        process = self._s.runner.live(self.thread)
+        process = self.session.attach()
         if process is not None:
-            process.sink = self._on_event
             for request_id, question in self._s.approvals.unanswered(process):
                 self._spawn(self._ask(process, request_id, question))
         for turn in self.record.unsent:
@@ -214,7 +206,7 @@ class Conversation:
 
     async def _continue(self, left: Turn) -> None:
         """Go on with the turn that was under way when the bot went away."""
-        known = await self._records(left.prompt_id)
+        known = await self.session.records(left.prompt_id)
         attached = self._s.runner.live(self.thread) is not None
         if known.asked and not known.answered and not attached:
             # Nothing was done for it. Under the old id the session would pass it over.
@@ -256,10 +248,12 @@ class Conversation:
     async def _run(self, turn: ActiveTurn) -> None:
         """Give the prompt to a process, wait for the end of the turn, and settle it."""
         assert turn.item is not None
-        prompt = await compose(turn.item, self._s.downloads, self._inbox / str(turn.item.message))
+        prompt = await compose(
+            turn.item, self._s.downloads, self.session.inbox / str(turn.item.message)
+        )
         for note in prompt.notes:
             turn.narration.note(note)
-        outcome = await self._attempt(turn, prompt)
+        outcome = await self.session.run(turn, prompt)
         if session_is_gone(outcome):
             log.warning("thread %d: its session is gone, a fresh one starts", self.thread)
             self._change(ledger.without_session, turn)
@@ -268,134 +262,10 @@ class Conversation:
                 "Claude starts afresh and does not know what was said before"
             )
             turn.again()
-            outcome = await self._attempt(turn, prompt)
+            outcome = await self.session.run(turn, prompt)
         if isinstance(outcome, TimedOut):
-            await self._interrupt(turn, "the time limit")
+            await self.session.interrupt(turn, "the time limit")
         self._finish(turn, outcome)
-
-    async def _attempt(self, turn: ActiveTurn, prompt: Prompt) -> Outcome:
-        try:
-            process = await self._acquire(turn)
-        except FileNotFoundError as gone:
-            what = f"The folder `{gone}` of this thread is not there any more."
-            return Refused(what, "Put it back, or start over in another thread.")
-        except OSError as fault:
-            return Refused("Claude Code could not be started.", "Send it again.", str(fault))
-        if process is None:
-            return turn.done.result()
-        try:
-            process.send(user_line(prompt.content, turn.prompt_id))
-        except ProcessGone:
-            return Died(await process.ended)
-        if process.adopted:
-            self._spawn(self._confirm(turn, process))
-        config = self._s.config
-        limits = Limits(config.silence_timeout, config.turn_timeout)
-        outcome = await turn.wait(process, limits)
-        await self._adopt_session(turn, process, outcome)
-        return outcome
-
-    async def _acquire(self, turn: ActiveTurn) -> LiveProcess | None:
-        """The process for a turn; None if the turn was stopped before there was one."""
-        async with self._gate:
-            if turn.over:
-                return None
-            process = None if self.record.pending_fork else self._s.runner.take(self.thread)
-            if process is None:
-                start = self._spawn(self._s.runner.start(self._launch(), lambda: _wait_line(turn)))
-                await asyncio.wait({start, turn.done}, return_when=asyncio.FIRST_COMPLETED)
-                if not start.done():
-                    start.cancel()
-                    await asyncio.wait({start})
-                    return None
-                process = start.result()
-            process.last_output = asyncio.get_running_loop().time()
-            process.sink = self._on_event
-            return process
-
-    @property
-    def _inbox(self) -> Path:
-        """Where files that people send in this thread are kept; Claude may read them."""
-        return self._s.config.state_dir / "inbox" / str(self.thread)
-
-    def _launch(self) -> Launch:
-        """What to start for the record as it is now: a fresh session, a resumed one, a fork."""
-        record, config = self.record, self._s.config
-        keep = record.sid is not None and not record.pending_fork
-        return Launch(
-            thread=self.thread,
-            sid=record.sid if keep and record.sid else str(uuid.uuid4()),
-            cwd=Path(record.cwd),
-            resume=record.sid,
-            readable=self._inbox,
-            model=record.settings.model or config.model,
-            effort=record.settings.effort or config.effort,
-            permission_mode=record.settings.permission_mode or config.permission_mode,
-        )
-
-    async def _adopt_session(
-        self, turn: ActiveTurn, process: LiveProcess, outcome: Outcome
-    ) -> None:
-        """The process's session is the thread's from now on, if it can be resumed.
-
-        A result proves it, but not one that says that there is no such session. Without a result
-        the transcript does, once the model's answer has begun to stand in it.
-        """
-        sid = process.info.sid
-        if session_is_gone(outcome) or self.record.sid == sid:
-            return
-        if not isinstance(outcome, Answered) and not (await self._records(turn.prompt_id)).answered:
-            return
-        self._change(lambda r: ledger.continued_as(r, sid), turn)
-
-    async def _confirm(self, turn: ActiveTurn, process: LiveProcess) -> None:
-        """After a restart: is the turn still to end, or did the bot that went away see its end?
-
-        A session takes a prompt id once. If the repeated prompt was passed over, the turn either
-        runs or is over: the transcript tells, and a result on its way has a moment to arrive.
-        """
-        process.adopted = False
-        try:
-            await process.ask("bridge_sync", within=self._s.config.silence_timeout)
-        except (ProcessGone, TimeoutError):
-            return
-        if turn.accepted or turn.over:
-            return
-        await asyncio.wait({turn.done}, timeout=LOST_RESULT_GRACE)
-        known = await self._records(turn.prompt_id)
-        if known.finished and not turn.over:
-            turn.narration.recover(known.records[1:])
-            turn.end(Answered(None))
-
-    async def _records(self, prompt: str) -> TurnRecords:
-        """What the transcript holds of a turn."""
-        record = self.record
-        sid = record.process.sid if record.process else record.sid
-        if sid is None:
-            return TurnRecords([])
-
-        def read() -> TurnRecords:
-            path = history.find_transcript(self._s.projects, sid, record.cwd)
-            return history.read_turn(path, prompt) if path else TurnRecords([])
-
-        return await asyncio.to_thread(read)
-
-    async def _interrupt(self, turn: ActiveTurn, by: str) -> None:
-        """End a turn, and its process only if there is no other way."""
-        turn.stopped_by = by
-        process = self._s.runner.live(self.thread)
-        if process is None or process.sink != self._on_event:
-            turn.end(Stopped(by))
-            return
-        grace = self._s.config.stop_grace
-        try:
-            await process.ask("interrupt", within=grace)
-            await asyncio.wait({turn.done, process.ended}, timeout=grace)
-        except (ProcessGone, TimeoutError):
-            log.warning("thread %d: the CLI does not take an interrupt", self.thread)
-        if not turn.over:
-            await self._s.runner.stop(self.thread)
-            turn.end(Stopped(by))
 
     async def _type(self, turn: ActiveTurn) -> None:
         """Show that Claude is at work for as long as it is."""
@@ -420,11 +290,9 @@ class Conversation:
                 self._on_event(event)
 
     async def _follow(self, turn: ActiveTurn, process: LiveProcess) -> None:
-        config = self._s.config
-        limits = Limits(config.silence_timeout, config.turn_timeout)
-        outcome = await turn.wait(process, limits)
+        outcome = await turn.wait(process, self.session.limits)
         if isinstance(outcome, TimedOut):
-            await self._interrupt(turn, "the time limit")
+            await self.session.interrupt(turn, "the time limit")
         self._finish(turn, outcome)
         self.wake()
 
@@ -496,7 +364,7 @@ class Conversation:
 
     async def _show_again(self, over: Turn) -> None:
         """After a restart: say the last words of a turn that Discord does not have yet."""
-        known = await self._records(over.prompt_id)
+        known = await self.session.records(over.prompt_id)
         narration = Narration()
         narration.recover(known.records[1:])
         reply = self._s.outbox.reply(
@@ -527,10 +395,3 @@ class Conversation:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def _wait_line(turn: ActiveTurn) -> None:
-    turn.narration.passing(
-        "⏳ Waiting for a free place: as many sessions are busy as may run at once"
-    )
-    turn.refresh()

@@ -32,6 +32,7 @@ class Narration:
         self._open: dict[str, str] = {}
         self._denied: set[str] = set()
         self._notes = 0
+        self._live = ""
         self._passing: Note | None = None
         self.usage: ApiUsage | None = None
         self.model: str | None = None
@@ -115,6 +116,7 @@ class Narration:
                 message: dict[str, Any] = body.get("message") or {}
                 self.model = message.get("model") or self.model
                 self.usage = _usage(message.get("usage")) or self.usage
+                self._live = str(message.get("id"))
                 self.started = True
                 return False
             case "message_delta":
@@ -175,6 +177,8 @@ class Narration:
         if event.parent_tool_use_id is None:
             self.started = True
             self.model = event.message.model or self.model
+            if event.message.id != self._live:
+                self.usage = event.message.usage or self.usage
         return changed
 
     def _settle(self, message: str, text: str) -> None:

@@ -1,0 +1,204 @@
+"""A thread's session, and the process that serves it: acquire, ask, interrupt, end."""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from bridge import history, ledger
+from bridge.history import TurnRecords
+from bridge.launch import Launch
+from bridge.outcome import Answered, Died, Outcome, Refused, Stopped, session_is_gone
+from bridge.process import LiveProcess, ProcessGone
+from bridge.prompt import Prompt
+from bridge.protocol import Event, user_line
+from bridge.services import Services
+from bridge.turn import ActiveTurn, Limits
+from state import Record
+
+log = logging.getLogger(__name__)
+
+LOST_RESULT_GRACE = 2.0
+"""Seconds that the result of a finished turn may still take to arrive after a restart."""
+
+
+class Session:
+    """What a conversation knows of the CLI. `sink` takes the events of the thread's process."""
+
+    def __init__(
+        self,
+        thread: int,
+        services: Services,
+        sink: Callable[[Event], None],
+        spawn: Callable[[Coroutine[Any, Any, Any]], "asyncio.Task[Any]"],
+    ) -> None:
+        """`spawn` runs something in the background for as long as the conversation is there."""
+        self.thread = thread
+        self._s = services
+        self._sink = sink
+        self._spawn = spawn
+        # Held while a process is acquired for a turn, or ended.
+        self._gate = asyncio.Lock()
+
+    @property
+    def process(self) -> LiveProcess | None:
+        """The process that serves the thread now."""
+        return self._s.runner.live(self.thread)
+
+    @property
+    def inbox(self) -> Path:
+        """Where files that people send in this thread are kept; Claude may read them."""
+        return self._s.config.state_dir / "inbox" / str(self.thread)
+
+    def attach(self) -> LiveProcess | None:
+        """Listen to the process that was found after a restart of the bot, if there is one."""
+        process = self.process
+        if process is not None:
+            process.sink = self._sink
+        return process
+
+    async def run(self, turn: ActiveTurn, prompt: Prompt) -> Outcome:
+        """Give a prompt to a process and wait for the end of the turn."""
+        try:
+            process = await self._acquire(turn)
+        except FileNotFoundError as gone:
+            what = f"The folder `{gone}` of this thread is not there any more."
+            return Refused(what, "Put it back, or start over in another thread.")
+        except OSError as fault:
+            return Refused("Claude Code could not be started.", "Send it again.", str(fault))
+        if process is None:
+            return turn.done.result()
+        try:
+            process.send(user_line(prompt.content, turn.prompt_id))
+        except ProcessGone:
+            return Died(await process.ended)
+        if process.adopted:
+            self._spawn(self._confirm(turn, process))
+        outcome = await turn.wait(process, self.limits)
+        await self._adopt_session(turn, process, outcome)
+        return outcome
+
+    @property
+    def limits(self) -> Limits:
+        """The time limits of a turn."""
+        return Limits(self._s.config.silence_timeout, self._s.config.turn_timeout)
+
+    async def _acquire(self, turn: ActiveTurn) -> LiveProcess | None:
+        """The process for a turn; None if the turn was stopped before there was one."""
+        async with self._gate:
+            if turn.over:
+                return None
+            process = None if self._record.pending_fork else self._s.runner.take(self.thread)
+            if process is None:
+                start = self._spawn(self._s.runner.start(self._launch(), lambda: _wait_line(turn)))
+                await asyncio.wait({start, turn.done}, return_when=asyncio.FIRST_COMPLETED)
+                if not start.done():
+                    start.cancel()
+                    await asyncio.wait({start})
+                    return None
+                process = start.result()
+            process.last_output = asyncio.get_running_loop().time()
+            process.sink = self._sink
+            return process
+
+    def _launch(self) -> Launch:
+        """What to start for the record as it is now: a fresh session, a resumed one, a fork."""
+        record, config = self._record, self._s.config
+        keep = record.sid is not None and not record.pending_fork
+        return Launch(
+            thread=self.thread,
+            sid=record.sid if keep and record.sid else str(uuid.uuid4()),
+            cwd=Path(record.cwd),
+            resume=record.sid,
+            readable=self.inbox,
+            model=record.settings.model or config.model,
+            effort=record.settings.effort or config.effort,
+            permission_mode=record.settings.permission_mode or config.permission_mode,
+        )
+
+    async def _adopt_session(
+        self, turn: ActiveTurn, process: LiveProcess, outcome: Outcome
+    ) -> None:
+        """The process's session is the thread's from now on, if it can be resumed.
+
+        A result proves it, but not one that says that there is no such session. Without a result
+        the transcript does, once the model's answer has begun to stand in it.
+        """
+        sid = process.info.sid
+        if session_is_gone(outcome) or self._record.sid == sid:
+            return
+        if not isinstance(outcome, Answered) and not (await self.records(turn.prompt_id)).answered:
+            return
+        self._s.store.update(
+            self.thread, lambda r: ledger.continued_as(r, sid), generation=turn.generation
+        )
+
+    async def _confirm(self, turn: ActiveTurn, process: LiveProcess) -> None:
+        """After a restart: is the turn still to end, or did the bot that went away see its end?
+
+        A session takes a prompt id once. If the repeated prompt was passed over, the turn either
+        runs or is over: the transcript tells, and a result on its way has a moment to arrive.
+        """
+        process.adopted = False
+        try:
+            await process.ask("bridge_sync", within=self._s.config.silence_timeout)
+        except (ProcessGone, TimeoutError):
+            return
+        if turn.accepted or turn.over:
+            return
+        await asyncio.wait({turn.done}, timeout=LOST_RESULT_GRACE)
+        known = await self.records(turn.prompt_id)
+        if known.finished and not turn.over:
+            turn.narration.recover(known.records[1:])
+            turn.end(Answered(None))
+
+    async def records(self, prompt: str) -> TurnRecords:
+        """What the transcript holds of a turn."""
+        record = self._record
+        sid = record.process.sid if record.process else record.sid
+        if sid is None:
+            return TurnRecords([])
+
+        def read() -> TurnRecords:
+            path = history.find_transcript(self._s.projects, sid, record.cwd)
+            return history.read_turn(path, prompt) if path else TurnRecords([])
+
+        return await asyncio.to_thread(read)
+
+    async def interrupt(self, turn: ActiveTurn, by: str) -> None:
+        """End a turn, and its process only if there is no other way."""
+        turn.stopped_by = by
+        process = self._s.runner.live(self.thread)
+        if process is None or process.sink != self._sink:
+            turn.end(Stopped(by))
+            return
+        grace = self._s.config.stop_grace
+        try:
+            await process.ask("interrupt", within=grace)
+            await asyncio.wait({turn.done, process.ended}, timeout=grace)
+        except (ProcessGone, TimeoutError):
+            log.warning("thread %d: the CLI does not take an interrupt", self.thread)
+        if not turn.over:
+            await self._s.runner.stop(self.thread)
+            turn.end(Stopped(by))
+
+    async def end(self) -> None:
+        """End the process; returns once it is confirmed to be gone."""
+        async with self._gate:
+            await self._s.runner.stop(self.thread)
+
+    @property
+    def _record(self) -> Record:
+        record = self._s.store.get(self.thread)
+        if record is None:
+            raise LookupError(f"thread {self.thread} has no record")
+        return record
+
+
+def _wait_line(turn: ActiveTurn) -> None:
+    turn.narration.passing(
+        "⏳ Waiting for a free place: as many sessions are busy as may run at once"
+    )
+    turn.refresh()
