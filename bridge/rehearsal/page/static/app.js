@@ -9,7 +9,7 @@ import { Sidebar } from "./sidebar.js";
 import { FORUM, Store } from "./store.js";
 
 const store = new Store();
-const interactions = new Interactions();
+const interactions = new Interactions((id, modal) => showModal(id, modal, store, interactions));
 const sidebar = new Sidebar(store, open);
 const chat = new Chat(store, interactions, open, (message) => composer.reply(message));
 const composer = new Composer(store, interactions, chat);
@@ -80,7 +80,7 @@ function show(name, data) {
       chat.refreshInteractions();
       break;
     case "INTERACTION_MODAL_CREATE":
-      showModal(data.id, data.modal, store, interactions);
+      interactions.modal(data.id, data.modal);
       break;
     default:
       if (name.startsWith("MESSAGE_REACTION") && here) chat.updated(data.message_id);

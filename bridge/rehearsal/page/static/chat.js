@@ -79,8 +79,8 @@ export class Chat {
   /** A message of the open channel is new: add its row. */
   created(message) {
     const messages = this.store.list(message.channel_id);
-    this.list.querySelector("[data-interaction]")?.before(row(message, messages.at(-2), this.store)) ??
-      this.list.append(row(message, messages.at(-2), this.store));
+    const waiting = this.list.querySelector("[data-interaction]"); // commands without an answer stay last
+    this.list.insertBefore(row(message, messages.at(-2), this.store), waiting);
     if (message.author.id === this.store.me.id) this.stuck = true;
     this.#settle();
   }
@@ -168,7 +168,7 @@ export class Chat {
     this.store.failed.delete(message.id);
     control.classList.add("waiting");
     try {
-      const { interaction } = await act(deed, { ...this.#on(message), ...details });
+      const interaction = await this.interactions.begin(deed, { ...this.#on(message), ...details });
       if (!(await this.interactions.outcome(interaction))) this.store.failed.add(message.id);
     } catch (error) {
       toast(error.message);

@@ -181,7 +181,7 @@ export class Composer {
   async #run(command, options) {
     const channel = this.store.active;
     try {
-      const { interaction } = await act("slash", { channel, command: command.name, options });
+      const interaction = await this.interactions.begin("slash", { channel, command: command.name, options });
       this.interactions.ran(interaction, channel, command.name);
       this.chat.refreshInteractions();
     } catch (error) {

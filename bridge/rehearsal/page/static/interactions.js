@@ -1,16 +1,35 @@
-// Interactions of this page that wait for the bot's first answer.
+// The interactions that this page began, and what became of them.
 
+import { act } from "./connection.js";
 import { dots } from "./message.js";
 import { h } from "./dom.js";
 
 export class Interactions {
-  constructor() {
+  /** `showModal(id, modal)` is called for a modal that answers one of this page's interactions. */
+  constructor(showModal) {
+    this.showModal = showModal;
+    this.own = new Set();
+    this.modals = new Map(); // id -> a modal whose interaction is not known to be ours (yet)
     this.outcomes = new Map(); // id -> whether it was answered in time
     this.waiting = new Map(); // id -> what to call with the outcome
     this.commands = new Map(); // id -> {channel, name} of a slash command without an answer yet
   }
 
-  /** An event settled an interaction; it may come before the request that began it returns. */
+  /** Do something that begins an interaction; its id. Its events may come before this returns. */
+  async begin(deed, body) {
+    const { interaction } = await act(deed, body);
+    this.own.add(interaction);
+    if (this.modals.has(interaction)) this.showModal(interaction, this.modals.get(interaction));
+    this.modals.delete(interaction);
+    return interaction;
+  }
+
+  modal(id, modal) {
+    if (this.own.has(id)) this.showModal(id, modal);
+    else this.modals.set(id, modal);
+  }
+
+  /** An event settled an interaction. */
   settle(id, answered) {
     this.outcomes.set(id, answered);
     if (answered) this.commands.delete(id);

@@ -57,7 +57,7 @@ function blocks(text, store, quoted) {
 }
 
 function codeBlock(code, language) {
-  const copy = h("button", { class: "copy", type: "button", "data-act": "copy-code", title: "Copy" }, "⧉");
+  const copy = h("button", { class: "copy", type: "button", "data-act": "copy-code", title: "Copy" }, "❐");
   return h("pre", { "data-language": language || null }, h("code", {}, highlight(code, language)), copy);
 }
 

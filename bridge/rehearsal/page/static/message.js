@@ -153,8 +153,8 @@ function toolbar(message, store) {
   return h("div", { class: "toolbar" },
     tool("react", "☺", "Add reaction"),
     tool("reply", "↩", "Reply"),
-    !isThread(place) && !store.channels.has(message.id) && tool("thread", "⌗", "Start a thread"),
-    message.content && tool("copy", "⧉", "Copy text"),
+    !isThread(place) && !store.channels.has(message.id) && tool("thread", "#", "Start a thread"),
+    message.content && tool("copy", "❐", "Copy text"),
     mine && tool("edit", "✎", "Edit"),
     mine && tool("delete", "✕", "Delete"));
 }

@@ -1,6 +1,5 @@
 // A modal that the bot answered with: a form in a dialog.
 
-import { act } from "./connection.js";
 import { fill, h, toast } from "./dom.js";
 import { markdown } from "./markdown.js";
 
@@ -16,7 +15,7 @@ export function showModal(id, modal, store, interactions) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
-      const { interaction } = await act("submit", { interaction: id, values: values(form) });
+      const interaction = await interactions.begin("submit", { interaction: id, values: values(form) });
       dialog.close();
       if (!(await interactions.outcome(interaction))) toast("This interaction failed");
     } catch (error) {
