@@ -59,8 +59,10 @@ class Spec:
 
     def check(self, exchange: Exchange) -> list[str]:
         """What is wrong with a request and its answer, a line each."""
-        template = next((t for p, t in self._templates if p.fullmatch(exchange.path)), None)
         where = f"{exchange.method} {exchange.path}"
+        if exchange.status >= 500 and exchange.fault is None:
+            return [f"{where}: the loopback Discord itself failed"]
+        template = next((t for p, t in self._templates if p.fullmatch(exchange.path)), None)
         operation = self._document["paths"].get(template, {}).get(exchange.method.lower())
         if template is None or operation is None:
             return [f"{where}: no such operation"]

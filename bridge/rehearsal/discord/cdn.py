@@ -1,11 +1,13 @@
 """The CDN: attachments, and an avatar for everybody."""
 
+import asyncio
 import struct
 import zlib
 from urllib.parse import unquote
 
 from aiohttp import web
 
+from bridge.rehearsal.discord.faults import Delay, Failure, Faults
 from bridge.rehearsal.discord.world import World
 
 BASE = "/cdn"
@@ -15,10 +17,19 @@ _COLOURS = ("5865f2", "757e8a", "3ba55c", "faa61a", "ed4245", "eb459f")
 
 
 class Cdn:
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, faults: Faults) -> None:
         self._world = world
+        self._faults = faults
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Serve a file; faults match its path with `/cdn` in front."""
+        for order in self._faults.take("GET", request.rel_url.raw_path):
+            if isinstance(order, Delay):
+                await asyncio.sleep(order.seconds)
+            elif isinstance(order, Failure):
+                return web.Response(status=order.status, text="rehearsed failure")
+            elif request.transport is not None:
+                request.transport.abort()
         path = unquote(request.rel_url.raw_path.removeprefix(BASE))
         if found := self._world.files.get(path):
             data, kind = found

@@ -10,6 +10,8 @@ from bridge.rehearsal.discord.files import MAX_BYTES, MAX_PER_MESSAGE, Upload
 from bridge.rehearsal.discord.mentions import AllowedMentions
 
 MAX_CONTENT = 2000
+# People who pay may write more than any bot.
+MAX_CONTENT_OF_PEOPLE = 4000
 MAX_NONCE = 25
 
 SUPPRESS_EMBEDS, HAS_THREAD, EPHEMERAL, LOADING = 1 << 2, 1 << 5, 1 << 6, 1 << 7
@@ -40,6 +42,7 @@ def parse(
     *,
     default_mentions: AllowedMentions = mentions.ANY,
     settable: int = _SETTABLE,
+    max_content: int = MAX_CONTENT,
 ) -> Draft:
     """A draft from a request's JSON and its `files[n]` parts; raises what Discord would answer.
 
@@ -47,7 +50,7 @@ def parse(
     """
     flags = body.get("flags")
     draft = Draft(
-        content=_content(body),
+        content=_content(body, max_content),
         embeds=embeds.check(body["embeds"] or []) if "embeds" in body else None,
         components=(body["components"] or []) if "components" in body else None,
         keep_attachments=_kept(body),
@@ -83,12 +86,12 @@ def check_components(parts: list[Json], flags: int) -> None:
     components.check(parts, v2=bool(flags & COMPONENTS_V2))
 
 
-def _content(body: Json) -> str | None:
+def _content(body: Json, limit: int) -> str | None:
     if "content" not in body:
         return None
     content = str(body["content"] if body["content"] is not None else "").strip()
-    if len(content) > MAX_CONTENT:
-        raise too_long("content", MAX_CONTENT)
+    if len(content) > limit:
+        raise too_long("content", limit)
     return content
 
 

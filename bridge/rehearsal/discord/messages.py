@@ -118,6 +118,8 @@ class Messages:
 
     def _reply(self, author: str, channel: str, reference: Json) -> Json:
         """The fields of an answer to a message in the same channel."""
+        if reference.get("type"):
+            raise invalid("message_reference.type", "BASE_TYPE_CHOICES", "Only replies are known.")
         target_channel = str(reference.get("channel_id") or channel)
         try:
             target = self._world.message(target_channel, str(reference["message_id"]))

@@ -72,14 +72,14 @@ class People:
         body: Json = {"content": content}
         if reply_to is not None:
             body["message_reference"] = {"message_id": reply_to}
-        draft = drafts.parse(body, {})
+        draft = _written(body)
         draft = Draft(content=draft.content, uploads=uploads, reference=draft.reference)
         return self._messages.post(author or self.world.owner, channel_id, draft)
 
     async def edit(self, channel_id: str, message_id: str, content: str) -> Json:
         """The author of a message changes its text."""
         author = self.world.message(channel_id, message_id)["author"]["id"]
-        draft = drafts.parse({"content": content}, {})
+        draft = _written({"content": content})
         return self._messages.edit(author, channel_id, message_id, draft)
 
     async def delete(self, channel_id: str, message_id: str) -> None:
@@ -119,7 +119,7 @@ class People:
         if self.world.channel(channel_id)["type"] == payloads.FORUM:
             first: Json = {"content": content or name}
             return self._threads.in_forum(
-                user, channel_id, body | {"message": first}, lambda: drafts.parse(first, {})
+                user, channel_id, body | {"message": first}, lambda: _written(first)
             )
         body["type"] = payloads.PUBLIC_THREAD
         return self._threads.without_message(user, channel_id, body)
@@ -267,6 +267,10 @@ class People:
     @property
     def cdn_url(self) -> str:
         raise NotImplementedError
+
+
+def _written(body: Json) -> Draft:
+    return drafts.parse(body, {}, max_content=drafts.MAX_CONTENT_OF_PEOPLE)
 
 
 # Select menus of people, roles, mentionables and channels resolve like options of that kind.

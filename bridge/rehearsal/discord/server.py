@@ -72,7 +72,7 @@ class LoopbackDiscord(People):
         self.faults = Faults()
         self.url = ""
         self._gateway = Gateway(world, events, self.faults, token, heartbeat)
-        self._cdn = cdn.Cdn(world)
+        self._cdn = cdn.Cdn(world, self.faults)
         self._mounted: dict[str, Handler] = {}
         self._runner: web.AppRunner | None = None
         self._rest = Rest(

@@ -21,8 +21,8 @@ INTENTS = discord.Intents(
 class Bot(discord.Client):
     """Does nothing by itself; tests add commands and listeners before `running` starts it."""
 
-    def __init__(self, intents: discord.Intents = INTENTS) -> None:
-        super().__init__(intents=intents, guild_ready_timeout=0.02)
+    def __init__(self, intents: discord.Intents = INTENTS, **options: Any) -> None:
+        super().__init__(intents=intents, guild_ready_timeout=0.02, **options)
         self.tree: app_commands.CommandTree[Any] = app_commands.CommandTree(self)
         self.unhandled: list[BaseException] = []
         self.tree.error(self._on_command_error)

@@ -81,4 +81,8 @@ def test_literal_segments_win_over_parameters(spec: Spec) -> None:
 
 
 def test_rehearsed_server_errors_are_not_checked(spec: Spec) -> None:
-    assert spec.check(exchange(status=502, response={"odd": True})) == []
+    assert spec.check(exchange(status=502, response={"odd": True}, fault="fail")) == []
+
+
+def test_a_failure_of_the_loopback_discord_is_a_violation(spec: Spec) -> None:
+    assert spec.check(exchange(status=500)) == ["GET /users/1: the loopback Discord itself failed"]

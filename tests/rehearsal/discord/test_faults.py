@@ -107,6 +107,22 @@ async def test_every_event_is_told_twice_on_order(loopback: LoopbackDiscord, bot
     assert [await heard.get(), await heard.get()] == [int(said["id"])] * 2
 
 
+async def test_the_cdn_fails_on_order_too(loopback: LoopbackDiscord, bot: Bot) -> None:
+    listening = asyncio.create_task(bot.wait_for("message", timeout=10))
+    await asyncio.sleep(0)
+    await loopback.say(loopback.general, files={"a.txt": b"a"})
+    [attachment] = (await listening).attachments
+    loopback.faults.fail("GET", r"/cdn/attachments/.*", status=404)
+    with pytest.raises(discord.NotFound):
+        await attachment.read()
+    # A GET on a connection that was used before is repeated once by the HTTP client itself.
+    loopback.faults.drop("GET", r"/cdn/attachments/.*", times=2)
+    with pytest.raises(aiohttp.ClientError):
+        await attachment.read()
+    loopback.faults.delay("GET", r"/cdn/attachments/.*", 0.01)
+    assert await attachment.read() == b"a"
+
+
 async def test_orders_can_be_taken_back(loopback: LoopbackDiscord, bot: Bot) -> None:
     loopback.faults.fail("POST", SENDS, times=100)
     loopback.faults.lose("MESSAGE_CREATE")

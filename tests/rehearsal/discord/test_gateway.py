@@ -137,6 +137,16 @@ async def test_asked_to_reconnect_the_client_resumes(loopback: LoopbackDiscord, 
     assert (loopback.identifies, loopback.resumes) == (1, 1)
 
 
+async def test_missing_acknowledgements_make_the_client_resume() -> None:
+    loopback = LoopbackDiscord(heartbeat=0.1)
+    await loopback.start()
+    async with running(loopback, Bot(heartbeat_timeout=0.3)):
+        loopback.faults.ignore_heartbeats = True
+        await loopback.until(lambda: loopback.resumes, 20, "the client resumes")
+        loopback.faults.ignore_heartbeats = False
+    await loopback.stop()
+
+
 async def test_an_invalidated_session_means_a_new_one(loopback: LoopbackDiscord, bot: Bot) -> None:
     ready = asyncio.create_task(bot.wait_for("ready", timeout=20))
     await asyncio.sleep(0)
@@ -258,6 +268,38 @@ async def test_a_sequence_from_the_future_cannot_be_resumed(loopback: LoopbackDi
         resume = {"token": loopback.token, "session_id": ready["session_id"], "seq": 99}
         await second.send(6, resume)
         assert await second.close_code() == 4007
+
+
+async def test_after_op_9_the_same_connection_may_identify(loopback: LoopbackDiscord) -> None:
+    async with dialled(loopback) as socket:
+        await socket.identify(loopback.token)
+        await loopback.invalidate_session()
+        assert (await socket.opcode(9))["d"] is False
+        await socket.identify(loopback.token)
+        await loopback.say(loopback.general, "again")
+        assert (await socket.event("MESSAGE_CREATE"))["content"] == "again"
+
+
+async def test_a_resume_takes_the_session_from_an_older_connection(
+    loopback: LoopbackDiscord,
+) -> None:
+    async with dialled(loopback) as old, dialled(loopback) as new:
+        ready = await old.identify(loopback.token)
+        session = {"session_id": ready["session_id"], "seq": old.sequence}
+        await new.send(6, {"token": loopback.token, **session})
+        await new.event("RESUMED")
+        assert (await old.ws.receive(timeout=10)).type is not aiohttp.WSMsgType.PING
+        await loopback.say(loopback.general, "to the new one")
+        assert (await new.event("MESSAGE_CREATE"))["content"] == "to the new one"
+
+
+async def test_two_sessions_of_one_bot_both_hear(loopback: LoopbackDiscord) -> None:
+    async with dialled(loopback) as one, dialled(loopback) as two:
+        for socket in (one, two):
+            await socket.identify(loopback.token)
+        await loopback.say(loopback.general, "both")
+        for socket in (one, two):
+            assert (await socket.event("MESSAGE_CREATE"))["content"] == "both"
 
 
 async def test_a_goodbye_gives_the_session_up(loopback: LoopbackDiscord) -> None:

@@ -81,6 +81,14 @@ async def test_discords_limits_on_content_hold(
     assert loopback.messages(loopback.general) == []
 
 
+async def test_people_may_write_more_than_bots(loopback: LoopbackDiscord, bot: Bot) -> None:
+    listening = await heard(bot, "message")
+    await loopback.say(loopback.general, "x" * 4000)
+    message = await listening
+    assert isinstance(message, discord.Message)
+    assert len(message.content) == 4000
+
+
 async def test_length_is_counted_in_code_points(loopback: LoopbackDiscord, bot: Bot) -> None:
     await bot.text(loopback.general).send("👩‍💻"[0] * 2000)
     assert len(loopback.messages(loopback.general)[0]["content"]) == 2000

@@ -113,10 +113,11 @@ class Gateway:
 
     async def invalidate(self) -> None:
         """Every session is lost; a connected client is told by op 9."""
-        for session in self._sessions.values():
-            if session.outgoing is not None:
-                session.outgoing.put_nowait(encode({"op": 9, "d": False}))
         self._sessions.clear()
+        for connection in self._connections:
+            if connection.session is not None:
+                connection.session.outgoing = connection.session = None
+                connection.outgoing.put_nowait(encode({"op": 9, "d": False}))
         self._events.touch()
 
     async def close(self, code: int, reason: str = "") -> None:
@@ -245,6 +246,11 @@ class Gateway:
         ):
             connection.outgoing.put_nowait(encode({"op": 9, "d": False}))
             return
+        for other in self._connections:
+            if other.session is session:
+                # The client left it behind; its end may not have been noticed yet.
+                other.session = None
+                other.abort()
         session.attach(connection.outgoing, after=sequence)
         connection.session = session
         self.resumes += 1
