@@ -19,7 +19,7 @@ from bridge.rehearsal.discord.interactions import Deadlines, Interactions
 from bridge.rehearsal.discord.marks import Marks
 from bridge.rehearsal.discord.messages import Messages
 from bridge.rehearsal.discord.people import People
-from bridge.rehearsal.discord.permissions import NONE, Permission
+from bridge.rehearsal.discord.permissions import Permission
 from bridge.rehearsal.discord.ratelimits import Mode, RateLimits
 from bridge.rehearsal.discord.rest import Exchange, Rest
 from bridge.rehearsal.discord.rest.applications import ApplicationRoutes
@@ -172,8 +172,8 @@ class LoopbackDiscord(People):
         self.events.emit("GUILD_MEMBER_ADD", payload)
         return user
 
-    def add_role(self, name: str, permissions: Permission = NONE) -> Json:
-        role = self.world.add_role(name, permissions)
+    def add_role(self, name: str, permissions: int = 0) -> Json:
+        role = self.world.add_role(name, Permission(permissions))
         self.events.emit("GUILD_ROLE_CREATE", {"guild_id": self.guild_id, "role": role})
         return role
 
@@ -181,15 +181,13 @@ class LoopbackDiscord(People):
         member = self.world.give_role(user_id, role_id)
         self.events.emit("GUILD_MEMBER_UPDATE", member | {"guild_id": self.guild_id})
 
-    def set_role_permissions(self, role_id: str, permissions: Permission) -> None:
+    def set_role_permissions(self, role_id: str, permissions: int) -> None:
         """Replace what a role grants; the id of @everyone is the guild's."""
         role = self.world.roles[role_id] | {"permissions": str(int(permissions))}
         self.world.roles[role_id] = role
         self.events.emit("GUILD_ROLE_UPDATE", {"guild_id": self.guild_id, "role": role})
 
-    def overwrite(
-        self, channel_id: str, target: str, *, allow: Permission = NONE, deny: Permission = NONE
-    ) -> None:
+    def overwrite(self, channel_id: str, target: str, *, allow: int = 0, deny: int = 0) -> None:
         """Set a channel's overwrite for a role or a user."""
         kind = 0 if target in self.world.roles else 1
         mine = {"id": target, "type": kind, "allow": str(int(allow)), "deny": str(int(deny))}

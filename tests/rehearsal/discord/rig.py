@@ -1,10 +1,11 @@
 """A real discord.py client in front of the loopback Discord."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+import aiohttp
 import discord
 import discord.gateway
 import discord.http
@@ -12,6 +13,9 @@ import yarl
 from discord import app_commands
 
 from bridge.rehearsal.discord import LoopbackDiscord
+
+# A plain HTTP request below /api/v10: method, path -> the response and its JSON.
+Ask = Callable[..., Awaitable[tuple[aiohttp.ClientResponse, Any]]]
 
 INTENTS = discord.Intents(
     guilds=True, guild_messages=True, message_content=True, guild_reactions=True

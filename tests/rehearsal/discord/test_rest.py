@@ -1,29 +1,12 @@
 """The REST pipeline, by plain HTTP."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
-
 import aiohttp
 import pytest
 from aiohttp import web
 
 from bridge.rehearsal.discord import LoopbackDiscord
-from tests.rehearsal.discord.rig import Bot
+from tests.rehearsal.discord.rig import Ask, Bot
 from tests.support.conform import Conformity
-
-Ask = Callable[..., Awaitable[tuple[aiohttp.ClientResponse, Any]]]
-
-
-@pytest.fixture
-async def ask(loopback: LoopbackDiscord) -> AsyncIterator[Ask]:
-    """Requests with the bot's token, unless headers say otherwise."""
-    async with aiohttp.ClientSession(headers={"Authorization": f"Bot {loopback.token}"}) as session:
-
-        async def request(method: str, path: str, **more: Any) -> tuple[Any, Any]:
-            async with session.request(method, f"{loopback.url}/api/v10{path}", **more) as answer:
-                return answer, await answer.json() if answer.status != 204 else None
-
-        yield request
 
 
 async def test_json_is_typed_exactly_as_discord_types_it(ask: Ask) -> None:

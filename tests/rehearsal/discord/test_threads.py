@@ -35,6 +35,48 @@ async def test_a_message_has_one_thread_only(loopback: LoopbackDiscord, bot: Bot
     assert refused.value.code == 160004
 
 
+async def test_a_guild_has_a_thousand_active_threads_at_most(loopback: LoopbackDiscord) -> None:
+    threads = [await loopback.create_thread(loopback.general, str(n)) for n in range(1000)]
+    with pytest.raises(ApiError) as refused:
+        await loopback.create_thread(loopback.general, "one more")
+    assert refused.value.code == 160006
+    await loopback.archive(threads[0]["id"])
+    await loopback.create_thread(loopback.general, "one more")
+
+
+async def test_threads_do_not_nest(loopback: LoopbackDiscord) -> None:
+    thread = await loopback.create_thread(loopback.general, "outer")
+    said = await loopback.say(thread["id"], "here?")
+    with pytest.raises(ApiError) as refused:
+        await loopback.create_thread(thread["id"], "inner", message_id=said["id"])
+    assert refused.value.code == 50024
+
+
+async def test_a_mention_adds_people_to_a_private_thread(
+    loopback: LoopbackDiscord, bot: Bot
+) -> None:
+    bob = loopback.add_user("bob")
+    thread = await bot.text(loopback.general).create_thread(name="quiet")
+    await thread.send(f"<@{bob['id']}> come in")
+    await loopback.say(str(thread.id), "thanks", author=bob)
+    assert loopback.channel(str(thread.id))["member_count"] == 2
+
+
+async def test_members_are_added_and_removed_by_moderators(
+    loopback: LoopbackDiscord, bot: Bot
+) -> None:
+    bob = loopback.add_user("bob")
+    thread = await bot.text(loopback.general).create_thread(name="quiet")
+    await thread.add_user(discord.Object(int(bob["id"])))
+    assert await thread.fetch_member(int(bob["id"]))
+    await thread.remove_user(discord.Object(int(bob["id"])))
+    with pytest.raises(discord.NotFound):
+        await thread.fetch_member(int(bob["id"]))
+    await loopback.archive(str(thread.id))
+    listed = bot.text(loopback.general).archived_threads(private=True)
+    assert [found.id async for found in listed] == [thread.id]
+
+
 async def test_deleting_the_starter_leaves_the_thread(loopback: LoopbackDiscord, bot: Bot) -> None:
     thread = await opened(loopback, bot)
     await loopback.delete(loopback.general, str(thread.id))
