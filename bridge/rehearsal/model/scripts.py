@@ -15,7 +15,7 @@ any other text                  `Echo #<n>: <prompt> | saw: <earlier prompts joi
 `SLOW <seconds> ...`            text streamed over that time, ending in `END-OF-SLOW <prompt>`
 `LONG <characters>`             Markdown with headings, fences and tables, ending in `END-OF-LONG`
 `MARKDOWN`                      everything Markdown can do, ending in `END-OF-MARKDOWN`
-`THINK ...`                     a signed thinking block, then the echo
+`THINK ...`                     a signed thinking block, then the echo (or what a next step says)
 `ASK ...`                       a question with buttons (AskUserQuestion), then `Tool said: ...`
 `PLAN ...`                      a plan to approve (ExitPlanMode), then `Tool said: ...`
 `ERROR <kind> [times=N]`        that failure N times (always, if not given), then the echo; kinds:
@@ -65,7 +65,10 @@ def answer(turns: Sequence[Turn], situation: Situation) -> Message:
     """The message that is due at this step; past its end every script goes on with the obvious."""
     messages = compose(turns, situation.failed)
     if situation.step < len(messages):
-        return messages[situation.step]
+        message = messages[situation.step]
+        # The model never only thinks.
+        only_thinks = all(isinstance(block, Thinking) for block in message)
+        return (*message, echo(situation)) if only_thinks else message
     return (tool_said(situation) if situation.after_tool else echo(situation),)
 
 
@@ -141,8 +144,8 @@ def _markdown(_rest: str, _: Situation) -> Sequence[Turn]:
     return (Text(showcase.MARKDOWN),)
 
 
-def _think(rest: str, situation: Situation) -> Sequence[Turn]:
-    return (Thinking(f"Let me think about this: {rest}. An echo will do."), echo(situation))
+def _think(rest: str, _: Situation) -> Sequence[Turn]:
+    return (Thinking(f"Let me think about this: {rest}. An echo will do."),)
 
 
 def _ask(rest: str, _: Situation) -> Sequence[Turn]:

@@ -78,7 +78,7 @@ def test_steps_go_on_from_tool_to_tool_and_end_in_text() -> None:
     prompt = "STEPS: SAY: Look. ;; RUN: ls ;; THINK of it ;; RUN: pwd ;; SAY: Done."
     first, second, last = (ask(prompt, step=step) for step in range(3))
     assert [type(block) for block in first] == [Text, Text, Tool]
-    assert [type(block) for block in second] == [Thinking, Text, Text, Tool]
+    assert [type(block) for block in second] == [Thinking, Text, Tool]
     assert last == (Text("Done."),)
 
 

@@ -43,6 +43,7 @@ export class Composer {
     this.#cancel();
     this.#fit();
     const channel = this.store.channels.get(this.store.active);
+    this.text.disabled = !channel;
     this.text.placeholder = !channel ? "" : channel.type === FORUM ? `New post in ${channel.name}` : `Message ${isThread(channel) ? "" : "#"}${channel.name}`;
     if (matchMedia("(hover: hover)").matches) this.text.focus();
   }

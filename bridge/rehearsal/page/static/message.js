@@ -131,7 +131,7 @@ function threadChip(message, store) {
   const thread = store.channels.get(message.id);
   if (!thread || !isThread(thread) || thread.id === message.channel_id) return null;
   const last = store.list(thread.id).at(-1);
-  const preview = last ? `${nameOf(last.author)}: ${last.content.replace(/\s+/g, " ").slice(0, 80)}` : "";
+  const preview = last?.content ? `${nameOf(last.author)}: ${last.content.replace(/\s+/g, " ").slice(0, 80)}` : "";
   return h("button", { type: "button", class: "thread-chip", "data-act": "open", "data-channel": thread.id },
     h("b", {}, thread.name), h("span", { class: "link" }, "Open thread ›"), preview && h("small", {}, preview));
 }
