@@ -1,6 +1,6 @@
 """What people do in the guild: write, react, start threads, run commands, press buttons."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bridge.rehearsal.discord import commands as command_kinds
@@ -43,6 +43,7 @@ class People:
         threads: Threads,
         commands: Commands,
         interactions: Interactions,
+        cdn: Callable[[], str],
     ) -> None:
         self.world = world
         self.events = events
@@ -52,6 +53,7 @@ class People:
         self._marks = marks
         self._threads = threads
         self._interactions = interactions
+        self._cdn = cdn
 
     # Writing
 
@@ -260,13 +262,9 @@ class People:
 
     def _attacher(self, channel: str) -> options.Attach:
         def attach(name: str, data: bytes) -> Json:
-            return files.keep(self.world, self.cdn_url, channel, Upload(name, data), ephemeral=True)
+            return files.keep(self.world, self._cdn(), channel, Upload(name, data), ephemeral=True)
 
         return attach
-
-    @property
-    def cdn_url(self) -> str:
-        raise NotImplementedError
 
 
 def _written(body: Json) -> Draft:

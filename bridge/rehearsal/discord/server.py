@@ -67,12 +67,13 @@ class LoopbackDiscord(People):
             Threads(world, events, channels, messages),
             commands,
             Interactions(world, events, messages, deadlines or Deadlines()),
+            lambda: self.cdn_url,
         )
         self.token = token
         self.faults = Faults()
         self.url = ""
         self._gateway = Gateway(world, events, self.faults, token, heartbeat)
-        self._cdn = cdn.Cdn(world, self.faults)
+        self._files = cdn.Cdn(world, self.faults)
         self._mounted: dict[str, Handler] = {}
         self._runner: web.AppRunner | None = None
         self._rest = Rest(
@@ -97,7 +98,7 @@ class LoopbackDiscord(People):
         application = web.Application(client_max_size=MAX_REQUEST)
         application.router.add_get("/", self._root)
         application.router.add_route("*", BASE + "/{tail:.*}", self._rest.handle)
-        application.router.add_get(cdn.BASE + "/{tail:.*}", self._cdn.handle)
+        application.router.add_get(cdn.BASE + "/{tail:.*}", self._files.handle)
         for prefix, handler in self._mounted.items():
             if prefix != "/":
                 tail = "{tail:.*}" if prefix.endswith("/") else ""

@@ -94,6 +94,12 @@ async def test_length_is_counted_in_code_points(loopback: LoopbackDiscord, bot: 
     assert len(loopback.messages(loopback.general)[0]["content"]) == 2000
 
 
+async def test_text_that_no_encoding_knows_passes(loopback: LoopbackDiscord, bot: Bot) -> None:
+    """Half a surrogate pair, as a cut through an emoji leaves it."""
+    sent = await bot.text(loopback.general).send("half \ud83d")
+    assert sent.content == "half \ud83d"
+
+
 async def test_replies_name_their_target_and_notify_only_on_request(
     loopback: LoopbackDiscord, bot: Bot
 ) -> None:

@@ -49,6 +49,7 @@ async def test_broken_json_is_named(loopback: LoopbackDiscord, ask: Ask) -> None
         ("/channels/{general}/messages?limit=101", 50035),
         ("/channels/{general}/messages?limit=x", 50035),
         ("/channels/{general}/messages?before=1&after=2", 50035),
+        ("/channels/{general}/messages?after=x", 50035),
         ("/guilds/1", 10004),
         ("/users/1", 10013),
         ("/guilds/{guild}/members/1", 10007),

@@ -10,7 +10,7 @@ BUFFER = 5000
 
 
 def encode(payload: Any) -> str:
-    return json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(payload, separators=(",", ":"))
 
 
 class Session:

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from bridge.rehearsal.discord import drafts, payloads
 from bridge.rehearsal.discord.channels import Channels
 from bridge.rehearsal.discord.document import Json
-from bridge.rehearsal.discord.errors import invalid, refusal
+from bridge.rehearsal.discord.errors import refusal
 from bridge.rehearsal.discord.permissions import Permission
+from bridge.rehearsal.discord.rest.query import whole_number
 from bridge.rehearsal.discord.rest.routing import Call, Reply, Route
 from bridge.rehearsal.discord.threads import Threads
 from bridge.rehearsal.discord.world import World
@@ -160,15 +161,3 @@ class ChannelRoutes:
         self._world.require(self._me, thread, Permission.MANAGE_THREADS)
         self._channels.leave(thread, call["user_id"])
         return Reply()
-
-
-def whole_number(call: Call, name: str, default: int, low: int, high: int) -> int:
-    """A bounded integer of the query string."""
-    text = call.query.get(name)
-    if text is None:
-        return default
-    if not text.isdecimal():
-        raise invalid(name, "NUMBER_TYPE_COERCE", f'Value "{text}" is not int.')
-    if not low <= int(text) <= high:
-        raise invalid(name, "NUMBER_TYPE_MAX", f"int value should be between {low} and {high}.")
-    return int(text)

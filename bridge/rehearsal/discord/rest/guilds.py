@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 from bridge.rehearsal.discord.document import Json
 from bridge.rehearsal.discord.errors import refusal
-from bridge.rehearsal.discord.rest.channels import ChannelRoutes, whole_number
+from bridge.rehearsal.discord.rest.channels import ChannelRoutes
+from bridge.rehearsal.discord.rest.query import snowflake, whole_number
 from bridge.rehearsal.discord.rest.routing import Call, Reply, Route
 from bridge.rehearsal.discord.world import GUILD_MEMBERS_FLAG, World
 
@@ -100,7 +101,7 @@ class GuildRoutes:
         if not self._world.application_flags & GUILD_MEMBERS_FLAG:
             raise refusal(50001)
         limit = whole_number(call, "limit", 1, 1, 1000)
-        after = int(call.query.get("after", 0))
+        after = snowflake(call, "after")
         found = sorted((id for id in self._world.members if int(id) > after), key=int)
         return Reply([self._world.members[id] for id in found[:limit]])
 

@@ -10,7 +10,7 @@ from bridge.rehearsal.discord.marks import Marks
 from bridge.rehearsal.discord.messages import Messages
 from bridge.rehearsal.discord.payloads import HOLDS_MESSAGES
 from bridge.rehearsal.discord.permissions import Permission
-from bridge.rehearsal.discord.rest.channels import whole_number
+from bridge.rehearsal.discord.rest.query import snowflake, whole_number
 from bridge.rehearsal.discord.rest.routing import Call, Reply, Route
 from bridge.rehearsal.discord.world import MESSAGE_CONTENT_FLAG, World
 
@@ -68,8 +68,7 @@ class MessageRoutes:
             return Reply([])
         found = self._world.messages(channel)
         if anchors:
-            anchor = int(call.query[anchors[0]])
-            found = _near(found, anchors[0], anchor, limit)
+            found = _near(found, anchors[0], snowflake(call, anchors[0]), limit)
         return Reply([self._readable(message) for message in reversed(found[-limit:])])
 
     def get(self, call: Call) -> Reply:
@@ -124,7 +123,7 @@ class MessageRoutes:
         message = self._world.message(call["channel_id"], call["message_id"])
         ids = self._world.reactions.get(message["id"], {}).get(_emoji(call), [])
         limit = whole_number(call, "limit", 25, 1, 100)
-        after = int(call.query.get("after", 0))
+        after = snowflake(call, "after")
         found = sorted((id for id in ids if int(id) > after), key=int)
         return Reply([self._world.user(id) for id in found[:limit]])
 
