@@ -1,11 +1,20 @@
 """What end-to-end tests say and look at: a stage, and shorter words for it."""
 
+import asyncio
+import contextlib
+import itertools
+import json
 import os
 import signal
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+import psutil
+
+from bridge.config import Config, find_claude
 from bridge.rehearsal.stage import Stage
+from tests.e2e.starts import Starts
 from tests.support.conform import SPEC, Conformity
 
 Message = dict[str, Any]
@@ -26,6 +35,9 @@ class Rig(Stage):
                 **(settings or {}),
             },
         )
+        claude = find_claude(Config(state_dir=self.state, project_dir=self.work), {})
+        self.starts = Starts(self.folder, claude)
+        self.settings.setdefault("BRIDGE_CLAUDE", str(self.starts.program))
         self.tolerated: list[str] = []
         """Parts of tracebacks that the test provokes."""
 
@@ -34,6 +46,7 @@ class Rig(Stage):
         if self.conformity:
             assert self.conformity.violations == []
         assert self.model.violations == []
+        assert self.starts.overlaps == []
         log = self.log.read_text(errors="replace")
         if not any(part in log for part in self.tolerated):
             assert "Traceback" not in log, log[log.index("Traceback") :][:3000]
@@ -69,8 +82,10 @@ class Rig(Stage):
         await self.until(
             lambda: needle in self.shown(thread),
             within=within,
-            what=lambda: f"{needle!r} in the thread, which shows {self.shown(thread)[-600:]!r}; "
-            f"the bot's log ends: {self.log_tail(12)}",
+            what=lambda: (
+                f"{needle!r} in the thread, which shows {self.shown(thread)[-600:]!r}; "
+                f"the bot's log ends: {self.log_tail(12)}"
+            ),
         )
         return self.shown(thread)
 
@@ -116,3 +131,34 @@ class Rig(Stage):
     def calls(self, method: str, part: str) -> int:
         """How many REST requests of this method had this in their path."""
         return sum(e.method == method and part in e.path for e in self.discord.exchanges)
+
+    # --- the state and the processes ------------------------------------------------------------
+    @property
+    def state_file(self) -> Path:
+        """Where the bot keeps what it knows of each thread."""
+        return self.state / "state.json"
+
+    def record(self, thread: str) -> dict[str, Any]:
+        """What stands on the disk for a thread; empty if nothing does."""
+        if not self.state_file.exists():
+            return {}
+        return json.loads(self.state_file.read_bytes())["threads"].get(thread, {})
+
+    async def eventually(
+        self, predicate: Callable[[], Any], *, within: float = 30, what: str = "it happens"
+    ) -> Any:
+        """Wait for something that gives no sign: a file, a process. It is looked at again."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                for _ in itertools.count():
+                    if found := predicate():
+                        return found
+                    await asyncio.sleep(0.02)
+        raise AssertionError(f"not within {within} s: {what}; {self.log_tail(12)}")
+
+    async def kill_clis(self) -> None:
+        """End all running CLIs by SIGKILL, and wait until their shims have gone, too."""
+        for cli in self.clis():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                cli.kill()
+        await self.eventually(lambda: not self.processes(), what="all processes are gone")
