@@ -85,7 +85,7 @@ class Bridge(discord.Client):
             )
         )
         self.inbox = Inbox(self, config, store, self.access, self.conversations, self.outbox)
-        self.tree = Commands(self, self.access, self.conversations, self.runner, store)
+        self.tree = Commands(self, self.access, self.conversations, self.runner, store, self.outbox)
         self._heartbeat = config.state_dir / "heartbeat"
         self._last_event = self._last_heartbeat()
         self._synced: set[int] = set()

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import aiohttp
 import discord
 from discord import app_commands
 
@@ -14,13 +14,14 @@ from bridge import cleanup
 from bridge.access import NOT_ALLOWED, Access
 from bridge.conversation import Conversation
 from bridge.conversations import Conversations
+from bridge.discord_io.outbox import Outbox
+from bridge.discord_io.retry import persist
+from bridge.interact.acknowledge import Deliveries, acknowledge, whisper
 from bridge.runner import Runner
 from bridge.status import cleanup_text, measure, status_text
 from state import Store
 
 log = logging.getLogger(__name__)
-
-UNKNOWN_INTERACTION = 10062
 
 HELP = """\
 **Write in this channel and a thread opens; write in the thread and Claude answers.**
@@ -43,35 +44,33 @@ _NOT_A_SESSION = "This is no session. Write in one of my channels, or mention me
 class Answer:
     """The one answer to a command: where Discord takes it, else as a message in the channel."""
 
-    def __init__(self, interaction: discord.Interaction[Any]) -> None:
+    def __init__(self, interaction: discord.Interaction[Any], outbox: Outbox, taken: bool) -> None:
         """Use `begin`."""
         self._interaction = interaction
-        self._lost = False
+        self._outbox = outbox
+        self._taken = taken
 
     @classmethod
-    async def begin(cls, interaction: discord.Interaction[Any], *, private: bool) -> "Answer":
+    async def begin(
+        cls, interaction: discord.Interaction[Any], outbox: Outbox, *, private: bool
+    ) -> "Answer":
         """Acknowledge within Discord's three seconds, before anything slow."""
-        answer = cls(interaction)
-        try:
-            await interaction.response.defer(thinking=True, ephemeral=private)
-        except discord.NotFound as refused:
-            # Too late for Discord's three seconds; what the person wants is done all the same.
-            if refused.code != UNKNOWN_INTERACTION:
-                raise
-            answer._lost = True
-        return answer
+        taken = await acknowledge(interaction, thinking=True, private=private)
+        return cls(interaction, outbox, taken)
 
     async def say(self, text: str) -> None:
         """Give the answer."""
-        if not self._lost:
+        if self._taken:
             try:
-                await self._interaction.edit_original_response(content=text)
+                await persist(
+                    "answer", lambda: self._interaction.edit_original_response(content=text)
+                )
                 return
-            except discord.NotFound:
-                log.info("an interaction has expired; its answer goes to the channel")
-        channel = self._interaction.channel
-        if isinstance(channel, discord.abc.Messageable):
-            await channel.send(text)
+            except discord.HTTPException as refused:
+                log.info("an interaction takes no answer: %s", refused)
+        if self._interaction.channel_id is not None:
+            nonce = f"{self._interaction.id:x}"
+            self._outbox.aside(self._interaction.channel_id, [text], nonce)
 
 
 class Commands(app_commands.CommandTree[discord.Client]):
@@ -84,6 +83,7 @@ class Commands(app_commands.CommandTree[discord.Client]):
         conversations: Conversations,
         runner: Runner,
         store: Store,
+        outbox: Outbox,
     ) -> None:
         """The parts that the commands work with."""
         super().__init__(
@@ -96,25 +96,22 @@ class Commands(app_commands.CommandTree[discord.Client]):
         self._conversations = conversations
         self._runner = runner
         self._store = store
-        self._seen: deque[int] = deque(maxlen=256)
+        self._outbox = outbox
+        self._deliveries = Deliveries()
         for command in (self._new(), self._stop(), self._status(), self._cleanup(), self._help()):
             self.add_command(command)
 
     async def interaction_check(self, interaction: discord.Interaction[Any], /) -> bool:
         """Let each interaction of a permitted person through once."""
-        if not self.first_time(interaction):
+        if not self._deliveries.first(interaction):
             return False
         if self._access.permits(interaction.user):
             return True
-        await interaction.response.send_message(NOT_ALLOWED, ephemeral=True)
+        await whisper(interaction, NOT_ALLOWED)
         return False
 
-    def first_time(self, interaction: discord.Interaction[Any]) -> bool:
-        """Discord may deliver an event twice."""
-        if interaction.id in self._seen:
-            return False
-        self._seen.append(interaction.id)
-        return True
+    async def _begin(self, interaction: discord.Interaction[Any], *, private: bool) -> Answer:
+        return await Answer.begin(interaction, self._outbox, private=private)
 
     async def on_error(
         self, interaction: discord.Interaction[Any], error: app_commands.AppCommandError, /
@@ -127,8 +124,8 @@ class Commands(app_commands.CommandTree[discord.Client]):
                 await interaction.edit_original_response(content=words)
             else:
                 await interaction.response.send_message(words, ephemeral=True)
-        except discord.HTTPException as refused:
-            log.warning("the failure could not be shown: %s", refused)
+        except (discord.HTTPException, aiohttp.ClientError, OSError) as fault:
+            log.warning("the failure could not be shown: %s", fault)
 
     def _here(self, interaction: discord.Interaction[Any]) -> Conversation | None:
         """The conversation of the thread in which a command was given."""
@@ -141,7 +138,7 @@ class Commands(app_commands.CommandTree[discord.Client]):
     def _new(self) -> app_commands.Command[Any, ..., None]:
         @app_commands.describe(fork="Branch off: the new session knows all of the present one")
         async def new(interaction: discord.Interaction[Any], fork: bool = False) -> None:
-            answer = await Answer.begin(interaction, private=False)
+            answer = await self._begin(interaction, private=False)
             conversation = self._here(interaction)
             if conversation is None:
                 await answer.say(_NOT_A_SESSION)
@@ -163,7 +160,7 @@ class Commands(app_commands.CommandTree[discord.Client]):
 
     def _stop(self) -> app_commands.Command[Any, ..., None]:
         async def stop(interaction: discord.Interaction[Any]) -> None:
-            answer = await Answer.begin(interaction, private=False)
+            answer = await self._begin(interaction, private=False)
             conversation = self._here(interaction)
             if conversation is None:
                 await answer.say(_NOT_A_SESSION)
@@ -176,7 +173,7 @@ class Commands(app_commands.CommandTree[discord.Client]):
 
     def _status(self) -> app_commands.Command[Any, ..., None]:
         async def status(interaction: discord.Interaction[Any]) -> None:
-            answer = await Answer.begin(interaction, private=True)
+            answer = await self._begin(interaction, private=True)
             conversation = self._here(interaction)
             if conversation is None:
                 await answer.say(_NOT_A_SESSION)
@@ -190,7 +187,7 @@ class Commands(app_commands.CommandTree[discord.Client]):
     def _cleanup(self) -> app_commands.Command[Any, ..., None]:
         @app_commands.describe(dry_run="Only list them")
         async def tidy(interaction: discord.Interaction[Any], dry_run: bool = False) -> None:
-            answer = await Answer.begin(interaction, private=True)
+            answer = await self._begin(interaction, private=True)
             folder, owned = self._runner.state_dir, self._runner.markers()
             orphans = await asyncio.to_thread(cleanup.scan, folder, owned)
             report = None
@@ -203,7 +200,7 @@ class Commands(app_commands.CommandTree[discord.Client]):
 
     def _help(self) -> app_commands.Command[Any, ..., None]:
         async def show(interaction: discord.Interaction[Any]) -> None:
-            answer = await Answer.begin(interaction, private=True)
+            answer = await self._begin(interaction, private=True)
             await answer.say(HELP)
 
         return _command("help", "What this bot does, and its commands", show)

@@ -31,7 +31,8 @@ class Outbox:
     def __init__(self, client: discord.Client) -> None:
         """`client` does the requests."""
         self._client = client
-        self._last: dict[int, asyncio.Future[None]] = {}
+        self._last: dict[int, Reply] = {}
+        self._held: dict[int, asyncio.Future[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def channel(self, channel: int, guild: int | None = None) -> discord.PartialMessageable:
@@ -40,7 +41,8 @@ class Outbox:
 
     def hold(self, channel: int, until: asyncio.Future[None]) -> None:
         """Let nothing go to a channel before `until` is done: the thread is still being made."""
-        self._last[channel] = until
+        self._held[channel] = until
+        until.add_done_callback(lambda _: self._held.pop(channel, None))
 
     def reply(
         self,
@@ -50,49 +52,69 @@ class Outbox:
         sent: Sequence[int] = (),
         reference: int | None = None,
         on_sent: Callable[[int], None] = lambda _: None,
-        view: discord.ui.View | None = None,
     ) -> "Reply":
         """Begin a reply, or go on with one of which the messages `sent` are already there.
 
         Replies in one channel reach it in the order in which they were begun. `on_sent` is told
         the id of each new message; `reference` is the message that the first one answers.
         """
-        reply = Reply(
-            self, channel, nonce, sent=sent, reference=reference, on_sent=on_sent, view=view
-        )
-        self._chain(channel, reply)
+        reply = Reply(self, channel, nonce, sent=sent, reference=reference, on_sent=on_sent)
+        before = self._last.get(channel)
+        self._last[channel] = reply
+        reply.settled.add_done_callback(lambda _: self._forget(channel, reply))
+        self._start(channel, reply, before.over if before else None)
         return reply
 
-    def post(
+    def post(self, channel: int, contents: Sequence[str], nonce: str) -> "Reply":
+        """Say one thing, in one message or more."""
+        reply = self.reply(channel, nonce)
+        reply.finish(contents)
+        return reply
+
+    def aside(
         self,
         channel: int,
         contents: Sequence[str],
         nonce: str,
         view: discord.ui.View | None = None,
     ) -> "Reply":
-        """Say one thing, in one message or more; a view goes below the last."""
-        reply = self.reply(channel, nonce, view=view)
+        """Say one thing now: below what a running reply shows so far, not below its end.
+
+        A view goes below the last message.
+        """
+        reply = Reply(self, channel, nonce, view=view)
+        running = self._last.get(channel)
+        self._start(channel, reply, running.flush if running else None)
         reply.finish(contents)
         return reply
 
-    def _chain(self, channel: int, reply: "Reply") -> None:
-        before = self._last.get(channel)
-        self._last[channel] = reply.settled
-        task = asyncio.create_task(reply.run(before))
+    def _start(
+        self, channel: int, reply: "Reply", first: Callable[[], Awaitable[None]] | None
+    ) -> None:
+        async def run() -> None:
+            await self._made(channel)
+            if first is not None:
+                await first()
+            await reply.run()
+
+        task = asyncio.create_task(run())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        reply.settled.add_done_callback(lambda done: self._forget(channel, done))
 
-    def _forget(self, channel: int, settled: asyncio.Future[None]) -> None:
-        if self._last.get(channel) is settled:
+    def _forget(self, channel: int, reply: "Reply") -> None:
+        if self._last.get(channel) is reply:
             del self._last[channel]
+
+    async def _made(self, channel: int) -> None:
+        """Return once the thread is there."""
+        held = self._held.get(channel)
+        if held is not None:
+            await asyncio.wait([held])
 
     # --- small signs; losing one is no loss -------------------------------------------------------
     async def typing(self, channel: int) -> None:
         """Show for ten seconds that an answer is being written."""
-        before = self._last.get(channel)
-        if before is not None and not isinstance(before, Settled):
-            await asyncio.wait([before])
+        await self._made(channel)
         with contextlib.suppress(discord.HTTPException, aiohttp.ClientError, OSError):
             await self.channel(channel).typing()
 
@@ -123,10 +145,6 @@ class Outbox:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-class Settled(asyncio.Future[None]):
-    """Done when a reply's final state stands in Discord, or can no longer get there."""
-
-
 class Reply:
     """The messages that show one reply."""
 
@@ -136,13 +154,14 @@ class Reply:
         channel: int,
         nonce: str,
         *,
-        sent: Sequence[int],
-        reference: int | None,
-        on_sent: Callable[[int], None],
-        view: discord.ui.View | None,
+        sent: Sequence[int] = (),
+        reference: int | None = None,
+        on_sent: Callable[[int], None] = lambda _: None,
+        view: discord.ui.View | None = None,
     ) -> None:
         """See `Outbox.reply`."""
-        self.settled = Settled()
+        self.settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when the final state stands in Discord, or can no longer get there."""
         self.messages: list[int] = list(sent)
         self.failure: str | None = None
         self._outbox = outbox
@@ -155,7 +174,8 @@ class Reply:
         self._want: Sequence[str] = ()
         self._final = False
         self._dirty = asyncio.Event()
-        self._finished = asyncio.Event()
+        self._urgent = asyncio.Event()
+        self._flushes: list[asyncio.Future[None]] = []
 
     def show(self, contents: Sequence[str]) -> None:
         """What is to be seen now; the reply goes on."""
@@ -166,12 +186,22 @@ class Reply:
         """What is to be seen in the end."""
         self._final = True
         self.show(contents)
-        self._finished.set()
+        self._urgent.set()
 
-    async def run(self, before: asyncio.Future[None] | None) -> None:
+    async def over(self) -> None:
+        """Return once nothing more will change in Discord."""
+        await asyncio.wait([self.settled])
+
+    async def flush(self) -> None:
+        """Show what is wanted without the pause for more; returns when it stands in Discord."""
+        shown: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._flushes.append(shown)
+        self._urgent.set()
+        self._dirty.set()
+        await asyncio.wait({shown, self.settled}, return_when=asyncio.FIRST_COMPLETED)
+
+    async def run(self) -> None:
         """Keep Discord equal to what is wanted, until the final state is there."""
-        if before is not None:
-            await asyncio.wait([before])
         try:
             wait = FIRST_DELAY
             while True:
@@ -179,11 +209,15 @@ class Reply:
                 if not self._final:
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(wait):
-                            await self._finished.wait()
+                            await self._urgent.wait()
                 wait = EDIT_INTERVAL
+                self._urgent.clear()
                 self._dirty.clear()
-                last = self._final
+                last, flushes = self._final, self._flushes
+                self._flushes = []
                 await self._update(list(self._want), last)
+                for shown in flushes:
+                    shown.set_result(None)
                 if last:
                     break
         except discord.HTTPException as refused:

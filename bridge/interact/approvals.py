@@ -14,18 +14,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import discord
 
 from bridge.access import NOT_ALLOWED, Access
 from bridge.discord_io.outbox import Outbox
 from bridge.discord_io.retry import persist
+from bridge.interact.acknowledge import Deliveries, acknowledge, whisper
 from bridge.process import LiveProcess
 from bridge.protocol import PermissionRequest, allow, deny
-from bridge.render import Text, render
+from bridge.render import MESSAGE_LIMIT, Text, render
+from bridge.render.inline import escaped
 
 log = logging.getLogger(__name__)
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ROOM = 100
+"""Characters that a question leaves free for the line that says how it was answered."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class Approvals:
         self._access = access
         self._time_limit = time_limit
         self._open: dict[str, _Open] = {}
+        self.deliveries = Deliveries()
 
     async def ask(
         self, process: LiveProcess, request_id: str, question: Question
@@ -67,6 +73,9 @@ class Approvals:
         body = _body(question.request)
         try:
             message = question.message or await self._post(request_id, question, body)
+            if message is None:
+                kept.unlink(missing_ok=True)
+                return deny("The person could not be asked.")
             _keep(kept, Question(question.thread, question.request, message))
             await asyncio.wait(
                 {answer, process.ended},
@@ -79,7 +88,7 @@ class Approvals:
         said = answer.result() if answer.done() else None
         if said is not None:
             allowed, by = said
-            word = f"✅ allowed by {by}" if allowed else f"🚫 denied by {by}"
+            word = f"✅ allowed by {escaped(by)}" if allowed else f"🚫 denied by {escaped(by)}"
         elif answer.done() or process.ended.done():
             word = "⌛ no longer asked"
         else:
@@ -122,15 +131,13 @@ class Approvals:
         view = discord.ui.View(timeout=None)
         view.add_item(AnswerButton(self, request_id, "allow"))
         view.add_item(AnswerButton(self, request_id, "deny"))
-        reply = self._outbox.post(question.thread, body, f"ask-{request_id[:16]}", view)
+        reply = self._outbox.aside(question.thread, body, f"ask-{request_id[:16]}", view)
         await asyncio.wait({reply.settled})
         return reply.messages[-1] if reply.messages else None
 
-    async def _close(self, thread: int, message: int | None, text: str) -> None:
-        if message is None:
-            return
+    async def _close(self, thread: int, message: int, text: str) -> None:
         shown = self._outbox.channel(thread).get_partial_message(message)
-        with contextlib.suppress(discord.HTTPException, OSError):
+        with contextlib.suppress(discord.HTTPException, aiohttp.ClientError, OSError):
             await persist("close a question", lambda: shown.edit(content=text, view=None))
 
 
@@ -166,16 +173,19 @@ class AnswerButton(
         return cls(interaction.client.approvals, match["request"], match["word"])
 
     async def callback(self, interaction: discord.Interaction[Any]) -> None:
-        """Acknowledge first, then pass the word on."""
-        if not self._approvals.permits(interaction.user):
-            await interaction.response.send_message(NOT_ALLOWED, ephemeral=True)
+        """Pass the word on, and acknowledge: neither waits for the other."""
+        if not self._approvals.deliveries.first(interaction):
             return
-        await interaction.response.defer()
+        if not self._approvals.permits(interaction.user):
+            await whisper(interaction, NOT_ALLOWED)
+            return
         by = interaction.user.display_name
-        if not self._approvals.answer(self._request_id, allowed=self._word == "allow", by=by):
-            await interaction.followup.send(
-                "⌛ This question has expired: it was answered, or its turn is over.",
-                ephemeral=True,
+        open_still = self._approvals.answer(self._request_id, allowed=self._word == "allow", by=by)
+        if open_still:
+            await acknowledge(interaction)
+        else:
+            await whisper(
+                interaction, "⌛ This question has expired: it was answered, or its turn is over."
             )
 
 
@@ -189,7 +199,8 @@ def _body(request: PermissionRequest) -> list[str]:
     head = f"🔐 **{name}** asks for permission"
     if request.description:
         head += f": {request.description}"
-    return render([Text(f"{head}\n{fence}{language}\n{code}\n{fence}")])
+    text = Text(f"{head}\n{fence}{language}\n{code}\n{fence}")
+    return render([text], limit=MESSAGE_LIMIT - _ROOM)
 
 
 def _keep(path: Path, question: Question) -> None:
