@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 PATROL_INTERVAL = 300.0
 HEARTBEAT_INTERVAL = 20.0
+DEAF = 120.0
+"""Seconds for which a gateway connection that is dead may still pass for a live one."""
 
 
 def intents() -> discord.Intents:
@@ -88,6 +90,8 @@ class Bridge(discord.Client):
         self.tree = Commands(self, self.access, self.conversations, self.runner, store, self.outbox)
         self._heartbeat = config.state_dir / "heartbeat"
         self._last_event = self._last_heartbeat()
+        self._disconnects = 0
+        self._listening = False
         self._synced: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self.ready_once = asyncio.Event()
@@ -149,6 +153,11 @@ class Bridge(discord.Client):
             self._spawn(self._beat())
             self._spawn(self._patrol())
 
+    async def on_disconnect(self) -> None:
+        """The gateway is gone; until it was caught up with, nothing proves that we hear all."""
+        self._disconnects += 1
+        self._listening = False
+
     async def on_resumed(self) -> None:
         """The gateway session goes on, and has sent what it kept."""
         await self._catch_up()
@@ -184,8 +193,11 @@ class Bridge(discord.Client):
 
     # --- what goes on by itself -----------------------------------------------------------------
     async def _catch_up(self) -> None:
-        since, self._last_event = self._last_event, time.time()
-        await self.inbox.catch_up(since)
+        begun, disconnects = time.time(), self._disconnects
+        await self.inbox.catch_up(self._last_event)
+        if disconnects == self._disconnects:
+            self._last_event = max(self._last_event, begun - DEAF)
+            self._listening = True
 
     async def _patrol(self) -> None:
         while True:
@@ -202,7 +214,7 @@ class Bridge(discord.Client):
         interval = min(HEARTBEAT_INTERVAL, notify.watchdog_interval() or HEARTBEAT_INTERVAL)
         while True:
             if self.healthy:
-                self._last_event = time.time()
+                self._last_event = max(self._last_event, time.time() - DEAF)
                 notify.notify("WATCHDOG=1")
                 await asyncio.to_thread(self._heartbeat.touch)
             await asyncio.sleep(interval)
@@ -210,7 +222,7 @@ class Bridge(discord.Client):
     @property
     def healthy(self) -> bool:
         """The gateway is connected, and answers."""
-        return self.is_ready() and not self.is_ws_ratelimited() and self.latency < 60
+        return self._listening and not self.is_ws_ratelimited() and self.latency < 60
 
     def _last_heartbeat(self) -> float:
         try:

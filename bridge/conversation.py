@@ -59,6 +59,7 @@ class Conversation:
         self._s = services
         self._worker: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._questions: set[str] = set()
         self.session = Session(thread, services, self._on_event, self._spawn)
 
     @property
@@ -140,6 +141,8 @@ class Conversation:
     async def forget(self) -> None:
         """The thread was deleted: end its process and drop its record. The transcript stays."""
         self._drop(self.record.queue)
+        if self.active is not None:
+            self.active.reply.finish([])
         await self._end_process("the deletion of the thread")
         await self.close()
         self._s.store.remove(self.thread)
@@ -241,6 +244,7 @@ class Conversation:
                 reference=item.message if item and item.marked else None,
                 on_sent=lambda sent: self._change(lambda r: ledger.replied(r, prompt, sent)),
             ),
+            questions=self._questions,
         )
         self._spawn(self._type(turn))
         return turn
@@ -312,17 +316,15 @@ class Conversation:
 
     async def _ask(self, process: LiveProcess, request_id: str, question: Question) -> None:
         """Put a permission request to the people of the thread, and pass on what they say."""
-        turn = self.active
-        if turn is not None:
-            turn.questions += 1
+        self._questions.add(request_id)
         try:
             answer = await self._s.approvals.ask(process, request_id, question)
         finally:
-            if turn is not None:
-                turn.questions -= 1
-                process.last_output = asyncio.get_running_loop().time()
+            self._questions.discard(request_id)
+            process.last_output = asyncio.get_running_loop().time()
         if answer is None:
             return  # the question is void
+        turn = self.active
         if turn is not None and answer["behavior"] == "deny":
             turn.narration.deny(question.request.tool_use_id)
         try:
@@ -358,9 +360,19 @@ class Conversation:
         self._spawn(self._delivered(turn))
 
     async def _delivered(self, turn: ActiveTurn) -> None:
-        await asyncio.wait({turn.reply.settled})
-        if self._s.store.get(self.thread) is not None:
-            self._change(lambda r: ledger.delivered(r, turn.prompt_id))
+        await turn.reply.over()
+        record = self._s.store.get(self.thread)
+        if record is None:
+            return
+        if turn.reply.failure is not None and record.parent is not None:
+            words = (
+                f"⚠️ **My answer in <#{self.thread}> could not be shown** "
+                f"({turn.reply.failure}).\n"
+                "If the thread is locked, unlock it (or give me *Manage Threads*) and write there "
+                "again; the session is kept."
+            )
+            self._s.outbox.post(record.parent, [words], f"{turn.prompt_id[:18]}-lost")
+        self._change(lambda r: ledger.delivered(r, turn.prompt_id))
 
     async def _show_again(self, over: Turn) -> None:
         """After a restart: say the last words of a turn that Discord does not have yet."""
@@ -375,7 +387,7 @@ class Conversation:
         )
         renderer = Renderer(cwd=self.record.cwd)
         reply.finish(contents(renderer, narration.segments, over.tail))
-        await asyncio.wait({reply.settled})
+        await reply.over()
         self._change(lambda r: ledger.delivered(r, over.prompt_id))
 
     # --- housekeeping ---------------------------------------------------------------------------

@@ -53,7 +53,7 @@ class ActiveTurn:
     accepted: bool = False
     """The CLI has taken the prompt, as one that it did not know."""
     stopped_by: str | None = None
-    questions: int = 0
+    questions: set[str] = field(default_factory=set[str])
     """Open questions to a person: silence is no fault while there are any."""
 
     @property

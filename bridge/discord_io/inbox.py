@@ -6,8 +6,10 @@ channel's history after an outage (`catch_up`).
 """
 
 import asyncio
+import contextlib
 import logging
 import time
+from collections import deque
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -18,7 +20,7 @@ from bridge.access import Access
 from bridge.config import Config
 from bridge.conversations import Conversations
 from bridge.discord_io.outbox import Outbox
-from bridge.discord_io.retry import THREAD_EXISTS, persist
+from bridge.discord_io.retry import THREAD_EXISTS, UNKNOWN_MESSAGE, persist
 from bridge.render.names import thread_name
 from state import Attachment, Queued, Record, Store
 
@@ -52,6 +54,8 @@ class Inbox:
         self._conversations = conversations
         self._outbox = outbox
         self._tasks: set[asyncio.Task[None]] = set()
+        self._begun: deque[int] = deque(maxlen=1000)
+        self._floors: dict[int, int] = {}
 
     def take(self, message: discord.Message) -> None:
         """Handle a message; what it needs of Discord is done in the background."""
@@ -101,8 +105,9 @@ class Inbox:
     def _open(self, channel: discord.TextChannel, message: discord.Message) -> None:
         """A message in a channel opens a thread, which has the message's id."""
         item = self._item(message)
-        if item is None or self._store.get(message.id) is not None:
+        if item is None or message.id in self._begun or self._store.get(message.id) is not None:
             return
+        self._begun.append(message.id)
         self._store.put(message.id, self._record(channel.guild.id, channel.id, message))
         self._store.set_seen(channel.id, message.id)
         making = asyncio.create_task(self._make_thread(channel.id, message.id))
@@ -140,12 +145,16 @@ class Inbox:
             if refused.code == THREAD_EXISTS:
                 return
             log.error("no thread can be opened in channel %d: %s", channel, refused)
-            words = (
-                "⚠️ **I could not open a thread for this message.**\n"
-                "Give me *Create Public Threads* and *Send Messages in Threads* in this channel "
-                "(`claude-bridge doctor` lists what is missing)."
-            )
-            self._outbox.post(channel, [words], f"{message:x}-thread")
+            # Nobody could read what a session without a thread says.
+            await self._conversations.forget(message)
+            if refused.code != UNKNOWN_MESSAGE:
+                words = (
+                    "⚠️ **I could not open a thread for this message** "
+                    f"(Discord says: {refused.text}).\n"
+                    "Give me *Create Public Threads*, *Send Messages in Threads* and *Read Message "
+                    "History* in this channel (`claude-bridge doctor` lists what is missing)."
+                )
+                self._outbox.post(channel, [words], f"{message:x}-thread")
 
     def _record(self, guild: int, parent: int | None, message: discord.Message) -> Record:
         now = time.time()
@@ -225,10 +234,10 @@ class Inbox:
             if record.last_used > limit and record.seen:
                 channel = self._outbox.channel(thread)
                 await self._read_back(channel, record.seen[0])
-        for channel in self._config.channels:
-            seen = self._store.get_seen(channel)
-            if seen is not None:
-                await self._read_back(self._outbox.channel(channel), seen, mark=True)
+        recent = discord.utils.time_snowflake(datetime.fromtimestamp(limit, UTC))
+        for channel, floor in list(self._floors.items()):
+            # Not from the newest message that came: one before it may be missing.
+            await self._read_back(self._outbox.channel(channel), max(floor, recent), mark=True)
 
     async def _catch_up_channel(self, channel: discord.TextChannel, away: int) -> None:
         newest = channel.last_message_id or 0
@@ -237,6 +246,7 @@ class Inbox:
                 await self._read_back(channel, away)
             return
         seen = self._store.get_seen(channel.id)
+        self._floors.setdefault(channel.id, max(newest, away) if seen is None else seen)
         if seen is None:
             # The first time in this channel: what was said before the bot came is not for it.
             self._store.set_seen(channel.id, max(newest, away))
@@ -250,6 +260,16 @@ class Inbox:
         if newest > max(after, record.seen[-1] if record and record.seen else 0):
             await self._read_back(thread, after)
 
+    async def _with_roles(self, message: discord.Message) -> discord.Message:
+        """A message read from the history names its author only; roles have to be asked for."""
+        author, guild = message.author, message.guild
+        if self._config.allowed_roles and guild and not isinstance(author, discord.Member):
+            if author.bot or self._access.permits(author):
+                return message
+            with contextlib.suppress(discord.NotFound):
+                message.author = await guild.fetch_member(author.id)
+        return message
+
     async def _read_back(
         self, channel: discord.abc.Messageable, after: int, *, mark: bool = False
     ) -> None:
@@ -257,7 +277,7 @@ class Inbox:
             async for message in channel.history(
                 limit=_CATCH_UP_LIMIT, after=discord.Object(after), oldest_first=True
             ):
-                self.take(message)
+                self.take(await self._with_roles(message))
                 if mark:
                     self._store.set_seen(message.channel.id, message.id)
         except (discord.HTTPException, aiohttp.ClientError, OSError) as fault:

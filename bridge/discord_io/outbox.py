@@ -111,7 +111,7 @@ class Outbox:
         if held is not None:
             await asyncio.wait([held])
 
-    # --- small signs; losing one is no loss -------------------------------------------------------
+    # --- small signs; one that Discord refuses is no loss ----------------------------------------
     async def typing(self, channel: int) -> None:
         """Show for ten seconds that an answer is being written."""
         await self._made(channel)
@@ -120,15 +120,18 @@ class Outbox:
 
     async def react(self, channel: int, message: int, emoji: str) -> None:
         """Put the bot's reaction on a message."""
+        target = self.channel(channel).get_partial_message(message)
         with contextlib.suppress(discord.HTTPException, aiohttp.ClientError, OSError):
-            await self.channel(channel).get_partial_message(message).add_reaction(emoji)
+            await persist("react", lambda: target.add_reaction(emoji))
 
     async def unreact(self, channel: int, message: int, emoji: str) -> None:
         """Take the bot's reaction off a message."""
         me = self._client.user
-        if me is not None:
-            with contextlib.suppress(discord.HTTPException, aiohttp.ClientError, OSError):
-                await self.channel(channel).get_partial_message(message).remove_reaction(emoji, me)
+        if me is None:
+            return
+        target = self.channel(channel).get_partial_message(message)
+        with contextlib.suppress(discord.HTTPException, aiohttp.ClientError, OSError):
+            await persist("take a reaction back", lambda: target.remove_reaction(emoji, me))
 
     async def unarchive(self, thread: int) -> None:
         """Open an archived thread again."""
@@ -183,7 +186,9 @@ class Reply:
         self._dirty.set()
 
     def finish(self, contents: Sequence[str]) -> None:
-        """What is to be seen in the end."""
+        """What is to be seen in the end; the first word counts."""
+        if self._final:
+            return
         self._final = True
         self.show(contents)
         self._urgent.set()

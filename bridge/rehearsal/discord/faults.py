@@ -60,15 +60,19 @@ class Faults:
         path: str,
         *,
         status: int = 500,
+        code: int = 0,
         times: int = 1,
         retry_after: float = 1.0,
         scope: str = "user",
         global_: bool = False,
     ) -> None:
-        """Answer matching requests with `status`; 429 carries what Discord's own would."""
+        """Answer matching requests with `status` and Discord's error `code`.
+
+        A 429 carries what Discord's own would.
+        """
         pattern = re.compile(path)
         if status != 429:
-            body: Json = {"message": f"{status}: rehearsed failure", "code": 0}
+            body: Json = {"message": f"{status}: rehearsed failure", "code": code}
             self._orders.append(Failure(method, pattern, times, status, body))
             return
         body = {
