@@ -19,12 +19,13 @@ from bridge.outcome import (
     Cut,
     Outcome,
     Refused,
+    Stopped,
     TimedOut,
     session_is_gone,
     tail,
 )
 from bridge.process import LiveProcess, ProcessGone
-from bridge.prompt import compose
+from bridge.prompt import Prompt, compose
 from bridge.protocol import (
     Assistant,
     CancelRequest,
@@ -82,13 +83,26 @@ class Conversation:
 
     def edit(self, message: int, content: str) -> None:
         """Change a message that still waits."""
-        if self._waits(message):
+        turn = self._unsent(message)
+        if turn is not None and turn.item is not None:
+            turn.item = turn.item.model_copy(update={"content": content})
+        if turn is not None or self._waits(message):
             self._change(lambda r: ledger.edited(r, message, content))
 
     def withdraw(self, message: int) -> None:
         """Drop a message that still waits."""
-        if self._waits(message):
+        turn = self._unsent(message)
+        if turn is not None:
+            turn.end(Stopped("deleting the message"))
+        elif self._waits(message):
             self._change(lambda r: ledger.withdrawn(r, message))
+
+    def _unsent(self, message: int) -> ActiveTurn | None:
+        """The turn of a message, as long as no process has it: it waits for a free place."""
+        turn = self.active
+        if turn is None or turn.sent or turn.item is None or turn.item.message != message:
+            return None
+        return turn
 
     def _waits(self, message: int) -> bool:
         return any(item.message == message for item in self.record.queue)
@@ -218,6 +232,7 @@ class Conversation:
             self._change(lambda r: ledger.retried(r, prompt, attempt))
             left = left.model_copy(update={"prompt_id": prompt, "attempt": attempt})
         turn = self._activate(left)
+        turn.sent = attached
         turn.narration.recover(known.records[1:])
         if attached or not known.answered:
             log.info("thread %d: its turn goes on", self.thread)
@@ -251,13 +266,7 @@ class Conversation:
 
     async def _run(self, turn: ActiveTurn) -> None:
         """Give the prompt to a process, wait for the end of the turn, and settle it."""
-        assert turn.item is not None
-        prompt = await compose(
-            turn.item, self._s.downloads, self.session.inbox / str(turn.item.message)
-        )
-        for note in prompt.notes:
-            turn.narration.note(note)
-        outcome = await self.session.run(turn, prompt)
+        outcome = await self.session.run(turn, lambda: self._prompt(turn))
         if session_is_gone(outcome):
             log.warning("thread %d: its session is gone, a fresh one starts", self.thread)
             self._change(ledger.without_session, turn)
@@ -266,10 +275,20 @@ class Conversation:
                 "Claude starts afresh and does not know what was said before"
             )
             turn.again()
-            outcome = await self.session.run(turn, prompt)
-        if isinstance(outcome, TimedOut):
-            await self.session.interrupt(turn, "the time limit")
+            outcome = await self.session.run(turn, lambda: self._prompt(turn))
         self._finish(turn, outcome)
+
+    async def _prompt(self, turn: ActiveTurn) -> Prompt:
+        """What the process is given, made of the words that stand there when it is."""
+        while turn.prompt is None:
+            item = turn.item
+            assert item is not None
+            prompt = await compose(item, self._s.downloads, self.session.inbox / str(item.message))
+            if turn.item is item:  # else it was edited meanwhile
+                turn.prompt = prompt
+                for note in prompt.notes:
+                    turn.narration.note(note)
+        return turn.prompt
 
     async def _type(self, turn: ActiveTurn) -> None:
         """Show that Claude is at work for as long as it is."""
@@ -351,6 +370,7 @@ class Conversation:
 
         self._change(settle, turn)
         turn.end(outcome)
+        turn.narration.close()
         self.active = None
         if record.pending_fork:
             self._spawn(self._s.runner.stop(self.thread))
@@ -379,6 +399,7 @@ class Conversation:
         known = await self.session.records(over.prompt_id)
         narration = Narration()
         narration.recover(known.records[1:])
+        narration.close()
         reply = self._s.outbox.reply(
             self.thread,
             f"{over.item.message:x}",

@@ -19,12 +19,14 @@ def queued(record: Record, item: Queued) -> Record:
 
 
 def edited(record: Record, message: int, content: str) -> Record:
-    """A message that waits has new words."""
-    queue = tuple(
-        item.model_copy(update={"content": content}) if item.message == message else item
-        for item in record.queue
-    )
-    return record.model_copy(update={"queue": queue})
+    """A message that waits, or whose turn waits for a process, has new words."""
+
+    def after(item: Queued) -> Queued:
+        same = item.message == message
+        return item.model_copy(update={"content": content}) if same else item
+
+    turn = record.turn and record.turn.model_copy(update={"item": after(record.turn.item)})
+    return record.model_copy(update={"queue": tuple(map(after, record.queue)), "turn": turn})
 
 
 def withdrawn(record: Record, message: int) -> Record:

@@ -62,6 +62,15 @@ class Narration:
         """Say something that holds for the moment; it goes when the model speaks."""
         self._passing = Note(text)
 
+    def close(self) -> None:
+        """The turn is over, however it ended: nothing is under way any more."""
+        self._passing = None
+        for key, call in self._segments.items():
+            if isinstance(call, Tool) and call.state == "running":
+                self._segments[key] = Tool(
+                    call.id, call.name, call.input, "error", "not finished", call.agent
+                )
+
     def deny(self, tool_use_id: str) -> None:
         """The person refused this call; its error is not the tool's."""
         self._denied.add(tool_use_id)
@@ -246,12 +255,7 @@ class Narration:
 
     def _result(self, event: Result) -> bool:
         """The end; a final text that no event brought (a slash command's output) is filled in."""
-        self._passing = None
-        for key, call in self._segments.items():
-            if isinstance(call, Tool) and call.state == "running":
-                self._segments[key] = Tool(
-                    call.id, call.name, call.input, "error", "not finished", call.agent
-                )
+        self.close()
         final = (event.result or "").strip()
         if final and not event.is_error and final not in self.text:
             self._segments["text:result"] = Text(final)

@@ -10,7 +10,7 @@ from typing import Any
 from bridge import history, ledger
 from bridge.history import TurnRecords
 from bridge.launch import Launch
-from bridge.outcome import Answered, Died, Outcome, Refused, Stopped, session_is_gone
+from bridge.outcome import Answered, Died, Outcome, Refused, Stopped, TimedOut, session_is_gone
 from bridge.process import LiveProcess, ProcessGone
 from bridge.prompt import Prompt
 from bridge.protocol import Event, user_line
@@ -59,8 +59,13 @@ class Session:
             process.sink = self._sink
         return process
 
-    async def run(self, turn: ActiveTurn, prompt: Prompt) -> Outcome:
-        """Give a prompt to a process and wait for the end of the turn."""
+    async def run(
+        self, turn: ActiveTurn, compose: Callable[[], Coroutine[Any, Any, Prompt]]
+    ) -> Outcome:
+        """Give a prompt to a process and wait for the end of the turn.
+
+        `compose` makes the prompt once there is a process: a person may change it until then.
+        """
         try:
             process = await self._acquire(turn)
         except FileNotFoundError as gone:
@@ -70,6 +75,11 @@ class Session:
             return Refused("Claude Code could not be started.", "Send it again.", str(fault))
         if process is None:
             return turn.done.result()
+        prompt = await compose()
+        if turn.over:
+            return turn.done.result()
+        process.last_output = asyncio.get_running_loop().time()
+        turn.sent = True
         try:
             process.send(user_line(prompt.content, turn.prompt_id))
         except ProcessGone:
@@ -77,6 +87,8 @@ class Session:
         if process.adopted:
             self._spawn(self._confirm(turn, process))
         outcome = await turn.wait(process, self.limits)
+        if isinstance(outcome, TimedOut):
+            await self.interrupt(turn, "the time limit")
         await self._adopt_session(turn, process, outcome)
         return outcome
 
@@ -99,7 +111,6 @@ class Session:
                     await asyncio.wait({start})
                     return None
                 process = start.result()
-            process.last_output = asyncio.get_running_loop().time()
             process.sink = self._sink
             return process
 
@@ -129,7 +140,8 @@ class Session:
         sid = process.info.sid
         if session_is_gone(outcome) or self._record.sid == sid:
             return
-        if not isinstance(outcome, Answered) and not (await self.records(turn.prompt_id)).answered:
+        ended = turn.result is not None or isinstance(outcome, Answered)
+        if not ended and not (await self.records(turn.prompt_id)).answered:
             return
         self._s.store.update(
             self.thread, lambda r: ledger.continued_as(r, sid), generation=turn.generation
@@ -171,13 +183,15 @@ class Session:
         """End a turn, and its process only if there is no other way."""
         turn.stopped_by = by
         process = self._s.runner.live(self.thread)
-        if process is None or process.sink != self._sink:
+        if process is None or not turn.sent:
             turn.end(Stopped(by))
             return
         grace = self._s.config.stop_grace
         try:
             await process.ask("interrupt", within=grace)
-            await asyncio.wait({turn.done, process.ended}, timeout=grace)
+            await asyncio.wait(
+                {turn.done, process.ended}, timeout=grace, return_when=asyncio.FIRST_COMPLETED
+            )
         except (ProcessGone, TimeoutError):
             log.warning("thread %d: the CLI does not take an interrupt", self.thread)
         if not turn.over:

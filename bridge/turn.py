@@ -8,6 +8,7 @@ from bridge.discord_io.outbox import Reply
 from bridge.narration import Narration
 from bridge.outcome import Answered, Died, Limit, Outcome, Stopped, TimedOut
 from bridge.process import LiveProcess
+from bridge.prompt import Prompt
 from bridge.protocol import CommandLifecycle, Event, Result
 from bridge.render import Renderer
 from bridge.render.segments import Segment
@@ -50,6 +51,12 @@ class ActiveTurn:
     done: asyncio.Future[Outcome] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
+    prompt: Prompt | None = None
+    """What the process is given; made when there is one to take it."""
+    sent: bool = False
+    """The process has the prompt, or may have it; until then the message can be taken back."""
+    result: Result | None = None
+    """What the CLI itself said of the end, whoever brought it about."""
     accepted: bool = False
     """The CLI has taken the prompt, as one that it did not know."""
     stopped_by: str | None = None
@@ -69,6 +76,7 @@ class ActiveTurn:
     def again(self) -> None:
         """Run the same turn once more: what ended was only an attempt."""
         self.done = asyncio.get_running_loop().create_future()
+        self.result = None
 
     def feed(self, event: Event) -> None:
         """Take an event of the process."""
@@ -77,6 +85,7 @@ class ActiveTurn:
         elif self.narration.feed(event) and not isinstance(event, Result):
             self.refresh()
         if isinstance(event, Result):
+            self.result = event
             stopped = self.stopped_by is not None and event.is_error
             self.end(Stopped(self.stopped_by or "") if stopped else Answered(event))
 

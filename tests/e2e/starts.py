@@ -13,13 +13,18 @@ for word; do
     before=$word
 done
 if [ -n "$sid" ]; then
-    # A predecessor that still runs with the same session is what must never be.
+    # Noted before the look around, so that of two that start together one sees the other.
+    (IFS='\x1f'; printf '%s\\n' "$$\x1f$sid\x1f$PWD\x1f$*" >> {starts})
+    alive=0
     while IFS='\x1f' read -r pid other _; do
-        if [ "$other" = "$sid" ] && [ -n "$({{ tr -d '\\0' < /proc/$pid/cmdline; }} 2>&-)" ]; then
+        [ -n "$({{ tr -d '\\0' < /proc/$pid/cmdline; }} 2>&-)" ] || continue
+        alive=$((alive + 1))
+        # A predecessor that still runs with the same session is what must never be.
+        if [ "$other" = "$sid" ] && [ "$pid" != $$ ]; then
             echo "$sid: $pid still runs when $$ starts" >> {overlaps}
         fi
     done < {starts}
-    (IFS='\x1f'; printf '%s\\n' "$$\x1f$sid\x1f$PWD\x1f$*" >> {starts})
+    echo $alive >> {counts}
 fi
 exec {claude} "$@"
 """
@@ -50,11 +55,13 @@ class Starts:
         self.program = folder / "claude"
         self._starts = folder / "starts"
         self._overlaps = folder / "overlaps"
+        self._counts = folder / "counts"
         self._starts.touch()
         script = _SCRIPT.format(
             claude=shlex.quote(str(claude)),
             starts=shlex.quote(str(self._starts)),
             overlaps=shlex.quote(str(self._overlaps)),
+            counts=shlex.quote(str(self._counts)),
         )
         self.program.write_text(script)
         self.program.chmod(0o700)
@@ -64,6 +71,11 @@ class Starts:
         lines = self._starts.read_text().splitlines()
         rows = (line.split("\x1f") for line in lines)
         return [Start(int(pid), sid, cwd, tuple(rest)) for pid, sid, cwd, *rest in rows]
+
+    @property
+    def most_at_once(self) -> int:
+        """How many lived at the same time at most."""
+        return max(map(int, self._counts.read_text().split()))
 
     @property
     def overlaps(self) -> list[str]:
