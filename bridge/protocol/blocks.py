@@ -14,7 +14,7 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 class Frame(BaseModel):
     """Base of all that is read from the CLI: immutable, and blind to what it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class TextBlock(Frame):
@@ -83,7 +83,9 @@ Block = Annotated[
 def _as_blocks(value: Any) -> Any:
     if isinstance(value, str):
         return [{"type": "text", "text": value}]
-    return _objects(value)
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    # One block for each item, so that an error names the place of the item itself.
+    return [item if isinstance(item, dict) else {} for item in items]
 
 
 Content = Annotated[tuple[Block, ...], BeforeValidator(_as_blocks)]

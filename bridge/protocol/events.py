@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from pydantic import Field, ValidationError
+from pydantic import AliasChoices, Field, ValidationError
 from pydantic_core import from_json
 
 from bridge.protocol.blocks import Content, Frame
@@ -70,7 +70,15 @@ class Assistant(Frame):
     parent_tool_use_id: str | None = None
     uuid: str = ""
     error: str | None = None
-    api_error: bool = Field(default=False, alias="isApiErrorMessage")
+    api_error: bool = Field(
+        default=False, validation_alias=AliasChoices("is_api_error_message", "isApiErrorMessage")
+    )
+    """The text is that of a failed API call, in the stream's spelling or in the transcript's."""
+
+    @property
+    def synthetic(self) -> bool:
+        """The CLI itself speaks: no model was asked, and nothing was used."""
+        return self.message.model == "<synthetic>"
 
 
 class ToolResults(Frame):
@@ -188,14 +196,34 @@ def parse_object(data: dict[str, Any]) -> Event:
     model = _TYPES.get(kind)
     if model is None:
         return Unknown(type=kind)
-    try:
-        return cast("Event", model.model_validate(data))
-    except ValidationError as fault:
-        # A field that changed its shape must not cost the event: a result without its price
-        # still ends the turn.
-        odd = {error["loc"][0] for error in fault.errors() if error["loc"]}
-        rest = {key: value for key, value in data.items() if key not in odd}
-    try:
-        return cast("Event", model.model_validate(rest))
-    except ValidationError:
-        return Unknown(type=kind)
+    # A field that changed its shape must not cost the event: a result without its price still ends
+    # the turn, and a text without its token counts is still a text. What is odd is taken out, as
+    # little as possible, until the rest is sound.
+    while True:
+        try:
+            return cast("Event", model.model_validate(data))
+        except ValidationError as fault:
+            smaller = _without(data, fault.errors(include_url=False)[0]["loc"])
+        if smaller is None:
+            return Unknown(type=kind)
+        data = smaller
+
+
+def _without(data: Any, place: tuple[int | str, ...]) -> Any:
+    """A copy without the entry at `place`, or without the last part of the way that is there.
+
+    None if nothing of the way is there. A place may name more than keys: the kind of a block, say.
+    """
+    if not place:
+        return None
+    head, rest = place[0], place[1:]
+    if isinstance(data, dict) and head in data:
+        entries = cast("dict[Any, Any]", data)
+        inner = _without(entries[head], rest)
+        kept = {key: value for key, value in entries.items() if key != head}
+        return kept if inner is None else {**entries, head: inner}
+    if isinstance(data, list) and isinstance(head, int) and head < len(cast("list[Any]", data)):
+        items = cast("list[Any]", data)
+        inner = _without(items[head], rest)
+        return [*items[:head], *([] if inner is None else [inner]), *items[head + 1 :]]
+    return None
