@@ -93,7 +93,9 @@ def _conversation_record(line: bytes) -> dict[str, Any] | None:
 
 def _is_prompt(record: dict[str, Any]) -> bool:
     """A person's message, as opposed to tool results and to what the CLI adds itself."""
-    if record["type"] != "user" or record.get("isMeta") or "toolUseResult" in record:
+    if record["type"] != "user" or "toolUseResult" in record:
+        return False
+    if record.get("isMeta") or record.get("isCompactSummary"):  # the CLI's own words, in mid-turn
         return False
     content = cast("dict[str, Any]", record.get("message") or {}).get("content")
     if isinstance(content, list):

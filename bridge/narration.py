@@ -4,7 +4,10 @@ Pure: events go in, segments for `bridge.render` come out. Each event may come t
 back from the transcript after a restart: ids decide, not order alone.
 """
 
-from typing import Any
+from collections import Counter
+from typing import Any, cast
+
+from pydantic import ValidationError
 
 from bridge.protocol import (
     Assistant,
@@ -28,11 +31,14 @@ class Narration:
         """An empty reply."""
         self._segments: dict[str, Segment] = {}
         self._seen: set[str] = set()
-        self._blocks: dict[str, int] = {}
         self._open: dict[str, str] = {}
+        self._api_errors: set[str] = set()
         self._denied: set[str] = set()
         self._notes = 0
         self._live = ""
+        self._over = False
+        self._failed = False
+        self._final = ""
         self._passing: Note | None = None
         self.usage: ApiUsage | None = None
         self.model: str | None = None
@@ -65,11 +71,8 @@ class Narration:
     def close(self) -> None:
         """The turn is over, however it ended: nothing is under way any more."""
         self._passing = None
-        for key, call in self._segments.items():
-            if isinstance(call, Tool) and call.state == "running":
-                self._segments[key] = Tool(
-                    call.id, call.name, call.input, "error", "not finished", call.agent
-                )
+        self._over = True
+        self._close()
 
     def deny(self, tool_use_id: str) -> None:
         """The person refused this call; its error is not the tool's."""
@@ -92,27 +95,66 @@ class Narration:
                 return False
 
     def recover(self, records: list[dict[str, Any]]) -> None:
-        """Take what the transcript already holds of this turn.
+        """Take what the transcript holds of this turn, from its beginning on.
 
         Live text of the same blocks may still follow; it is known by its place and passed over.
+        What was heard live may have gaps, because the CLI writes a message down only at its end:
+        a later `recover` fills them, each block at its place.
         """
-        for record in records:
-            event = parse_object(record)
+        events = [parse_object(record) for record in records]
+        before = list(self._segments)
+        order: list[str] = []
+        places: Counter[str] = Counter()
+        for event in events:
             if isinstance(event, Assistant):
-                for block in event.message.content:
-                    place = self._place(event.message.id)
-                    if isinstance(block, TextBlock) and event.parent_tool_use_id is None:
-                        self._segments[f"text:{event.message.id}:{place}"] = Text(block.text)
-                event = event.model_copy(
-                    update={"message": event.message.model_copy(update={"content": _calls(event)})}
-                )
-            self.feed(event)
+                order += self._take_down(event, places)
+            else:
+                self.feed(event)
+        self._arrange(before, order)
+        if self._over:
+            self._close()
 
-    def _place(self, message: str) -> int:
-        """The index of the next block of a message: the transcript keeps one record for each."""
-        place = self._blocks.get(message, 0)
-        self._blocks[message] = place + 1
-        return place
+    def _take_down(self, event: Assistant, places: Counter[str]) -> list[str]:
+        """Take a written record, which has one block of its message; returns its segments' keys."""
+        message = event.message
+        if message.id not in places:
+            self._drop_texts(message.id)
+        keys: list[str] = []
+        calls: list[ToolUseBlock] = []
+        for block in message.content:
+            if isinstance(block, ToolUseBlock):
+                calls.append(block)
+                keys.append(f"tool:{block.id}")
+            elif isinstance(block, TextBlock):
+                key = f"text:{message.id}:{places[message.id]}"
+                self._show(key, event, block.text)
+                keys.append(key)
+            places[message.id] += 1
+        rest = message.model_copy(update={"content": tuple(calls)})
+        self.feed(event.model_copy(update={"message": rest}))
+        return keys
+
+    def _drop_texts(self, message: str) -> None:
+        """What was heard live of a message gives way to what is written."""
+        for key in [key for key in self._segments if key.startswith(f"text:{message}:")]:
+            del self._segments[key]
+            self._open.pop(key, None)
+
+    def _arrange(self, before: list[str], order: list[str]) -> None:
+        """Give what is written that order; each other segment follows what it followed before."""
+        followers: dict[str, list[str]] = {}
+        written, last = set(order), ""
+        for key in before:
+            if key in written:
+                last = key
+            else:
+                followers.setdefault(last, []).append(key)
+        first = followers.pop("", [])
+        notes = [key for key in first if key.startswith("note:")]
+        arranged = [*notes, *(k for key in order for k in (key, *followers.get(key, ()))), *first]
+        self._segments = {
+            key: self._segments[key] for key in dict.fromkeys(arranged) if key in self._segments
+        }
 
     # --- live text ------------------------------------------------------------------------------
     def _delta(self, event: Delta) -> bool:
@@ -122,7 +164,7 @@ class Narration:
         match body.get("type"):
             case "message_start":
                 self._passing = None
-                message: dict[str, Any] = body.get("message") or {}
+                message = _object(body.get("message"))
                 self.model = message.get("model") or self.model
                 self.usage = _usage(message.get("usage")) or self.usage
                 self._live = str(message.get("id"))
@@ -134,7 +176,7 @@ class Narration:
             case "content_block_start":
                 return self._open_block(event.api_message_id, body)
             case "content_block_delta":
-                delta: dict[str, Any] = body.get("delta") or {}
+                delta = _object(body.get("delta"))
                 key = _text_key(event.api_message_id, body)
                 known = self._segments.get(key) if key in self._open else None
                 if delta.get("type") == "text_delta" and isinstance(known, Text):
@@ -145,7 +187,7 @@ class Narration:
                 return False
 
     def _open_block(self, message: str, body: dict[str, Any]) -> bool:
-        block: dict[str, Any] = body.get("content_block") or {}
+        block = _object(body.get("content_block"))
         if block.get("type") == "text":
             key = _text_key(message, body)
             if key not in self._segments:
@@ -173,7 +215,7 @@ class Narration:
         changed = False
         for block in event.message.content:
             if isinstance(block, TextBlock) and not agent and event.parent_tool_use_id is None:
-                self._settle(event.message.id, block.text)
+                self._settle(event, block.text)
                 changed = True
             elif isinstance(block, ToolUseBlock):
                 known = self._segments.get(f"tool:{block.id}")
@@ -185,17 +227,24 @@ class Narration:
                 changed = True
         if event.parent_tool_use_id is None:
             self.started = True
+        if event.parent_tool_use_id is None and not event.synthetic:
             self.model = event.message.model or self.model
             if event.message.id != self._live:
                 self.usage = event.message.usage or self.usage
         return changed
 
-    def _settle(self, message: str, text: str) -> None:
+    def _settle(self, event: Assistant, text: str) -> None:
         """A text block is complete: it takes the place of the live text that led to it."""
+        message = event.message.id
         key = next((key for key, owner in self._open.items() if owner == message), None)
         if key is not None:
             del self._open[key]
-        self._segments[key or f"text:{message}:settled:{len(self._segments)}"] = Text(text)
+        self._show(key or f"text:{message}:settled{len(self._segments)}", event, text)
+
+    def _show(self, key: str, event: Assistant, text: str) -> None:
+        self._segments[key] = Text(text)
+        if event.api_error:
+            self._api_errors.add(key)
 
     def _agent(self, parent: str | None) -> str:
         call = self._segments.get(f"tool:{parent}")
@@ -204,9 +253,6 @@ class Narration:
         return str(call.input.get("description") or call.name)
 
     def _results(self, event: ToolResults) -> bool:
-        if event.uuid and event.uuid in self._seen:
-            return False
-        self._seen.add(event.uuid)
         changed = False
         for block in event.message.content:
             if isinstance(block, ToolResultBlock):
@@ -254,24 +300,43 @@ class Narration:
                 return False
 
     def _result(self, event: Result) -> bool:
-        """The end; a final text that no event brought (a slash command's output) is filled in."""
+        self._failed = event.is_error
+        self._final = "" if event.is_error else (event.result or "").strip()
         self.close()
-        final = (event.result or "").strip()
-        if final and not event.is_error and final not in self.text:
-            self._segments["text:result"] = Text(final)
         return True
 
+    def _close(self) -> None:
+        """The turn is over: no call runs any more, and the result has said its word.
 
-def _calls(event: Assistant) -> tuple[ToolUseBlock, ...]:
-    return tuple(b for b in event.message.content if isinstance(b, ToolUseBlock))
+        It names a failure itself. A final text that no event brought (the output of a slash
+        command) stands at the end.
+        """
+        for key, call in self._segments.items():
+            if isinstance(call, Tool) and call.state == "running":
+                self._segments[key] = Tool(
+                    call.id, call.name, call.input, "error", "not finished", call.agent
+                )
+        if self._failed:
+            for key in self._api_errors:
+                self._segments.pop(key, None)
+        self._segments.pop("text:result", None)
+        if self._final not in self.text:
+            self._segments["text:result"] = Text(self._final)
 
 
 def _text_key(message: str, body: dict[str, Any]) -> str:
     return f"text:{message}:{body.get('index')}"
 
 
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
 def _usage(value: Any) -> ApiUsage | None:
-    return ApiUsage.model_validate(value) if isinstance(value, dict) else None
+    try:
+        return ApiUsage.model_validate(value)
+    except ValidationError:
+        return None
 
 
 def _thousands(tokens: Any) -> str:
