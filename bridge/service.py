@@ -10,7 +10,6 @@ from pathlib import Path
 
 import aiohttp
 import discord
-import httpx
 
 from bridge import address, logs, notify
 from bridge.bot import Bridge
@@ -56,7 +55,7 @@ async def _run_bot(config: Config, environ: Mapping[str, str], claude: Path, sto
     if config.discord_url:
         try:
             await address.use(config.discord_url, config.token.get_secret_value())
-        except httpx.HTTPError as fault:
+        except (aiohttp.ClientError, TimeoutError) as fault:
             log.error("BRIDGE_DISCORD_URL does not answer: %s", fault)
             return FAILED
     environment = child_environment(config, environ)
