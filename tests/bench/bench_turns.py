@@ -49,8 +49,9 @@ class Bench:
 
         def final() -> float | None:
             for exchange in reversed(stage.discord.exchanges):
-                body = cast("dict[str, object]", exchange.request or {})
-                content = str(body.get("content", ""))
+                if exchange.method not in ("POST", "PATCH") or not exchange.request:
+                    continue
+                content = str(cast("dict[str, object]", exchange.request).get("content", ""))
                 if needle in content and "context (" in content and thread in exchange.path:
                     return exchange.at
             return None
