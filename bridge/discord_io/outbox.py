@@ -33,7 +33,7 @@ class Outbox:
         self._client = client
         self._last: dict[int, Reply] = {}
         self._held: dict[int, asyncio.Future[None]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Reply] = {}
 
     def channel(self, channel: int, guild: int | None = None) -> discord.PartialMessageable:
         """A channel or thread by id alone: it need not be in any cache."""
@@ -98,8 +98,8 @@ class Outbox:
             await reply.run()
 
         task = asyncio.create_task(run())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = reply
+        task.add_done_callback(self._tasks.pop)
 
     def _forget(self, channel: int, reply: "Reply") -> None:
         if self._last.get(channel) is reply:
@@ -140,7 +140,12 @@ class Outbox:
         )
 
     async def drain(self, seconds: float) -> None:
-        """Give what is under way that many seconds to arrive."""
+        """Give what is under way that many seconds to arrive.
+
+        Replies without an end yet are left as they are: the next bot goes on with them.
+        """
+        for reply in self._tasks.values():
+            reply.leave()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds)
         for task in list(self._tasks):
@@ -176,6 +181,7 @@ class Reply:
         self._shown: list[str | None] = [None] * len(sent)
         self._want: Sequence[str] = ()
         self._final = False
+        self._left = False
         self._dirty = asyncio.Event()
         self._urgent = asyncio.Event()
         self._flushes: list[asyncio.Future[None]] = []
@@ -192,6 +198,12 @@ class Reply:
         self._final = True
         self.show(contents)
         self._urgent.set()
+
+    def leave(self) -> None:
+        """Go no further than the request that is under way, unless the end is known."""
+        self._left = True
+        self._urgent.set()
+        self._dirty.set()
 
     async def over(self) -> None:
         """Return once nothing more will change in Discord."""
@@ -215,6 +227,8 @@ class Reply:
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(wait):
                             await self._urgent.wait()
+                if self._left and not self._final:
+                    break
                 wait = EDIT_INTERVAL
                 self._urgent.clear()
                 self._dirty.clear()

@@ -1,0 +1,205 @@
+"""Permission requests of the real CLI: asked in the thread, answered by buttons."""
+
+import signal
+from typing import Any
+
+import pytest
+
+from tests.e2e.rig import Message, Rig
+
+pytestmark = [pytest.mark.e2e]
+
+CALLBACK = r"/interactions/\d+/.+/callback"
+DEFAULT = pytest.mark.settings(BRIDGE_PERMISSION_MODE="default")
+
+
+def question(rig: Rig, thread: str) -> Message | None:
+    """The newest message with buttons."""
+    return next((m for m in reversed(rig.discord.messages(thread)) if m["components"]), None)
+
+
+async def asked(rig: Rig, thread: str) -> Message:
+    """Wait until a question is open in the thread; returns the message with its buttons."""
+    return await rig.until(lambda: question(rig, thread), what=lambda: rig.shown(thread)[-600:])
+
+
+def button(message: Message, word: str) -> str:
+    """The id of the button with this word."""
+    buttons: list[dict[str, Any]] = message["components"][0]["components"]
+    return next(b["custom_id"] for b in buttons if b["label"] == word)
+
+
+async def press(rig: Rig, thread: str, message: Message, word: str, **more: Any) -> Any:
+    return await rig.discord.press(thread, message["id"], button(message, word), **more)
+
+
+async def closed(rig: Rig, thread: str, words: str) -> None:
+    """Wait until no question is open and the last one says how it was answered."""
+    await rig.until(
+        lambda: question(rig, thread) is None and words in rig.shown(thread),
+        what=lambda: f"{words!r} in {rig.shown(thread)[-600:]!r}",
+    )
+
+
+@DEFAULT
+async def test_a_tool_runs_only_if_a_person_allows_it(rig: Rig) -> None:
+    thread = await rig.open("RUN: touch one && echo done-one")
+    shown = await asked(rig, thread)
+    assert "touch one && echo done-one" in shown["content"]
+    assert rig.discord.messages(thread)[-1]["id"] == shown["id"], "it stands below the text so far"
+    assert not (rig.work / "one").exists()
+    await (await press(rig, thread, shown, "Allow")).acked()
+    await rig.answer(thread, "Tool said: done-one")
+    assert (rig.work / "one").exists()
+    await closed(rig, thread, "✅ allowed by")
+    assert "✅ **Bash**" in rig.shown(thread)
+
+    await rig.say(thread, "RUN: touch two")
+    await (await press(rig, thread, await asked(rig, thread), "Deny")).acked()
+    await rig.answer(thread, "Tool said: The person denied this.")
+    await closed(rig, thread, "🚫 denied by")
+    assert "⛔ **Bash**" in rig.shown(thread)
+    assert not (rig.work / "two").exists()
+
+    await rig.settled(thread, 2)
+    await rig.say(thread, "and now")
+    await rig.answer(thread, "Echo #3: and now")
+
+
+@DEFAULT
+async def test_the_whole_of_a_long_command_is_shown_and_the_question_can_be_closed(
+    rig: Rig,
+) -> None:
+    for length in (1830, 1890, 1950, 6000):  # at the edge of a message, and far over it
+        command = f"touch len-{length} " + "".join(f"w{n:06} " for n in range(length // 8))
+        command = command.strip()
+        thread = await rig.open("", files={"message.txt": f"RUN: {command}".encode()})
+        last = await asked(rig, thread)
+        words = " ".join(rig.shown(thread).split())
+        assert command.split()[-1] in words
+        assert all(word in words for word in command.split())
+        await (await press(rig, thread, last, "Deny")).acked()
+        await closed(rig, thread, "🚫 denied by")
+        await rig.settled(thread, 1)
+
+
+@DEFAULT
+async def test_a_press_that_does_not_count_changes_nothing(rig: Rig) -> None:
+    thread = await rig.open("RUN: touch made")
+    shown = await asked(rig, thread)
+    stranger = rig.discord.add_user("stranger")
+    refused = await press(rig, thread, shown, "Allow", author=stranger)
+    assert "not on this bot's list" in await refused.done()
+    assert question(rig, thread) == shown
+    assert len(rig.model.requests) == 1
+    first = await press(rig, thread, shown, "Deny")
+    second = await press(rig, thread, shown, "Allow")
+    assert "expired" in await second.done()
+    assert await first.done() != second.text
+    await rig.answer(thread, "Tool said: The person denied this.")
+    assert not (rig.work / "made").exists()
+
+
+@DEFAULT
+@pytest.mark.parametrize("trouble", ["twice", "drop before", "drop after", "late", "outage"])
+async def test_a_press_counts_once_whatever_becomes_of_its_acknowledgement(
+    rig: Rig, trouble: str
+) -> None:
+    thread = await rig.open("RUN: echo ran >> log; echo said-it")
+    shown = await asked(rig, thread)
+    faults = rig.discord.faults
+    match trouble:
+        case "twice":
+            faults.duplicate = True
+        case "late":
+            faults.fail("POST", CALLBACK, status=404, code=10062)
+        case "outage":
+            faults.fail("POST", CALLBACK, status=503)
+        case _:
+            faults.drop("POST", CALLBACK, "after" if trouble.endswith("after") else "before")
+    pressed = await press(rig, thread, shown, "Allow")
+    await rig.answer(thread, "Tool said: said-it")
+    await closed(rig, thread, "✅ allowed by")
+    await rig.settled(thread, 1)
+    if trouble != "late":
+        await pressed.acked()
+    assert "expired" not in pressed.text
+    assert (rig.work / "log").read_text() == "ran\n"
+    assert not faults.pending
+
+
+@pytest.mark.settings(
+    BRIDGE_PERMISSION_MODE="default", BRIDGE_APPROVAL_TIMEOUT="5s", BRIDGE_SILENCE_TIMEOUT="4s"
+)
+async def test_no_answer_in_time_is_a_denial_and_no_silence(rig: Rig) -> None:
+    thread = await rig.open("RUN: touch made")
+    await asked(rig, thread)
+    await rig.answer(thread, "Tool said: Nobody answered in time.")
+    await closed(rig, thread, "denied: nobody answered in time")
+    await rig.settled(thread, 1)
+    assert not (rig.work / "made").exists()
+
+
+@DEFAULT
+async def test_stop_closes_the_question(rig: Rig) -> None:
+    thread = await rig.open("RUN: touch made")
+    shown = await asked(rig, thread)
+    assert "Stopped" in await rig.command(thread, "stop")
+    await closed(rig, thread, "no longer asked")
+    await rig.say(thread, "go on")
+    await rig.answer(thread, "go on | saw: RUN: touch made")
+    assert not (rig.work / "made").exists()
+    assert shown["id"] in [m["id"] for m in rig.discord.messages(thread)]
+
+
+@pytest.mark.settings(BRIDGE_PERMISSION_MODE="default")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_an_open_question_survives_a_restart_of_the_bot(
+    rig: Rig, number: signal.Signals
+) -> None:
+    thread = await rig.open("RUN: echo ran >> log; echo said-it")
+    shown = await asked(rig, thread)
+    await rig.restart(number)
+    assert question(rig, thread) == shown
+    await (await press(rig, thread, shown, "Allow")).acked()
+    text = await rig.settled(thread, 1)
+    await closed(rig, thread, "✅ allowed by")
+    assert text.count("Tool said: said-it") == 1
+    assert text.count("asks for permission") == 1
+    assert (rig.work / "log").read_text() == "ran\n"
+
+
+@DEFAULT
+async def test_questions_of_two_threads_do_not_mix(rig: Rig) -> None:
+    one, two = await rig.open("RUN: touch one"), await rig.open("RUN: touch two")
+    first, second = await asked(rig, one), await asked(rig, two)
+    await (await press(rig, two, second, "Deny")).acked()
+    await rig.answer(two, "Tool said: The person denied this.")
+    assert question(rig, one) == first
+    await (await press(rig, one, first, "Allow")).acked()
+    await rig.settled(one, 1)
+    assert (rig.work / "one").exists()
+    assert not (rig.work / "two").exists()
+
+
+@DEFAULT
+async def test_several_questions_of_one_turn_are_asked_and_answered_apart(rig: Rig) -> None:
+    calls = ", ".join(
+        f'{{"name": "Bash", "input": {{"command": "touch {name}"}}}}' for name in ("one", "two")
+    )
+    thread = await rig.open(f"TOOLS: [{calls}]")
+    for word in ("Deny", "Allow"):
+        shown = await asked(rig, thread)
+        await (await press(rig, thread, shown, word)).acked()
+        await rig.until(lambda shown=shown: question(rig, thread) != shown)
+    await rig.settled(thread, 1)
+    assert [(rig.work / name).exists() for name in ("one", "two")].count(True) == 1
+
+
+@DEFAULT
+@pytest.mark.parametrize("prompt", ["ASK Which way?", "PLAN the change"])
+async def test_a_question_in_claudes_own_form_does_not_end_the_turn(rig: Rig, prompt: str) -> None:
+    thread = await rig.open(prompt)
+    shown = await rig.answer(thread, "Tool said: Ask in plain text instead")
+    await rig.settled(thread, 1)
+    assert "⚠️" not in shown
