@@ -372,7 +372,7 @@ class Conversation:
         turn.end(outcome)
         turn.narration.close()
         self.active = None
-        if record.pending_fork:
+        if self.record.pending_fork:
             self._spawn(self._s.runner.stop(self.thread))
         else:
             self._s.runner.release(self.thread)

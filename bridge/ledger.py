@@ -36,8 +36,10 @@ def withdrawn(record: Record, message: int) -> Record:
 
 
 def begun(record: Record, turn: Turn) -> Record:
-    """A turn is in flight; its message has left the queue."""
-    return withdrawn(record, turn.item.message).model_copy(update={"turn": turn})
+    """A turn is in flight; its message has left the queue, and the fork asked for is its own."""
+    turn = turn.model_copy(update={"fork": record.pending_fork})
+    changes = {"turn": turn, "pending_fork": False}
+    return withdrawn(record, turn.item.message).model_copy(update=changes)
 
 
 def replied(record: Record, prompt_id: str, message: int) -> Record:
@@ -69,7 +71,13 @@ def settled(record: Record, tail: str) -> Record:
         return record
     over = record.turn.model_copy(update={"tail": tail})
     return record.model_copy(
-        update={"turn": None, "unsent": (*record.unsent, over), "last_used": time.time()}
+        update={
+            "turn": None,
+            "unsent": (*record.unsent, over),
+            # A fork that did not come about is left to the next turn.
+            "pending_fork": record.pending_fork or record.turn.fork,
+            "last_used": time.time(),
+        }
     )
 
 
@@ -83,15 +91,13 @@ def continued_as(record: Record, sid: str) -> Record:
     """The thread's session is `sid` from now on: its first, or a fork of the one before."""
     if record.sid == sid:
         return record
-    # A fork that was asked for during the very first turn is still to come.
-    pending = record.pending_fork and record.sid is None
     lineage = _with_past(record, "fork")
-    return record.model_copy(update={"sid": sid, "pending_fork": pending, "lineage": lineage})
+    return _forked(record).model_copy(update={"sid": sid, "lineage": lineage})
 
 
 def without_session(record: Record) -> Record:
     """The CLI knows the session no more."""
-    return record.model_copy(
+    return _forked(record).model_copy(
         update={
             "sid": None,
             "pending_fork": False,
@@ -99,6 +105,12 @@ def without_session(record: Record) -> Record:
             "usage": _fresh(record.usage),
         }
     )
+
+
+def _forked(record: Record) -> Record:
+    """The turn in flight has no more to do about its fork."""
+    turn = record.turn and record.turn.model_copy(update={"fork": False})
+    return record.model_copy(update={"turn": turn})
 
 
 def cut_off(record: Record) -> Record:

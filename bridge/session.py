@@ -84,9 +84,13 @@ class Session:
             process.send(user_line(prompt.content, turn.prompt_id))
         except ProcessGone:
             return Died(await process.ended)
-        if process.adopted:
+        adopted = process.adopted
+        if adopted:
             self._spawn(self._confirm(turn, process))
         outcome = await turn.wait(process, self.limits)
+        if adopted:
+            # The bot before this one heard the beginning of a message that was not written then.
+            turn.narration.recover((await self.records(turn.prompt_id)).records[1:])
         if isinstance(outcome, TimedOut):
             await self.interrupt(turn, "the time limit")
         await self._adopt_session(turn, process, outcome)
@@ -102,7 +106,7 @@ class Session:
         async with self._gate:
             if turn.over:
                 return None
-            process = None if self._record.pending_fork else self._s.runner.take(self.thread)
+            process = None if self._fork_is_due else self._s.runner.take(self.thread)
             if process is None:
                 start = self._spawn(self._s.runner.start(self._launch(), lambda: _wait_line(turn)))
                 await asyncio.wait({start, turn.done}, return_when=asyncio.FIRST_COMPLETED)
@@ -114,10 +118,17 @@ class Session:
             process.sink = self._sink
             return process
 
+    @property
+    def _fork_is_due(self) -> bool:
+        """The turn is to begin a fork, and the process that lives, if any, is not that fork's."""
+        record, process = self._record, self.process
+        fork = record.turn is not None and record.turn.fork
+        return fork and (process is None or process.info.sid == record.sid)
+
     def _launch(self) -> Launch:
         """What to start for the record as it is now: a fresh session, a resumed one, a fork."""
         record, config = self._record, self._s.config
-        keep = record.sid is not None and not record.pending_fork
+        keep = record.sid is not None and not self._fork_is_due
         return Launch(
             thread=self.thread,
             sid=record.sid if keep and record.sid else str(uuid.uuid4()),

@@ -98,6 +98,8 @@ class Turn(Model):
     started: float
     reply_ids: tuple[Snowflake, ...] = ()
     attempt: Annotated[int, Field(ge=1)] = 1
+    fork: bool = False
+    """The turn is to begin a fork of the thread's session, and has not proved that it did."""
     tail: Text = ""
     """What stands below the answer (footer, error), once the turn is over."""
 

@@ -54,6 +54,7 @@ turns = st.builds(
     started=times,
     reply_ids=st.lists(snowflakes, max_size=3).map(tuple),
     attempt=st.integers(1, 9),
+    fork=st.booleans(),
     tail=texts,
 )
 lineages = st.builds(
