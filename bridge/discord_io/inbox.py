@@ -123,22 +123,31 @@ class Inbox:
 
     def remake(self, thread: int, record: Record) -> None:
         """After a restart: the thread of a first message may not have been made yet."""
-        if record.usage.turns == 0 and record.parent is not None and record.seen == (thread,):
-            making = asyncio.create_task(self._make_thread(record.parent, thread))
+        if record.parent is not None and record.seen == (thread,):
+            making = asyncio.create_task(self._make_missing_thread(record.parent, thread))
             self._tasks.add(making)
             making.add_done_callback(self._tasks.discard)
             self._outbox.hold(thread, making)
+
+    async def _make_missing_thread(self, channel: int, message: int) -> None:
+        """A forum's post is a thread from the start, and a bot that went away may have made it."""
+        http = self._client.http
+        try:
+            await persist("look for a thread", lambda: http.get_channel(message))
+        except discord.NotFound:
+            await self._make_thread(channel, message)
 
     async def _make_thread(self, channel: int, message: int) -> None:
         record = self._store.get(message)
         if record is None:
             return
-        starter = self._outbox.channel(channel, record.guild).get_partial_message(message)
+        # By ids alone: after a restart the thread is wanted before the servers are known.
+        http = self._client.http
         try:
             await persist(
                 "open a thread",
-                lambda: starter.create_thread(
-                    name=record.title, auto_archive_duration=ARCHIVE_AFTER
+                lambda: http.start_thread_with_message(
+                    channel, message, name=record.title, auto_archive_duration=ARCHIVE_AFTER
                 ),
             )
         except discord.HTTPException as refused:
