@@ -7,6 +7,8 @@ import shlex
 import sys
 from pathlib import Path
 
+from bridge import proc
+from bridge.proc import Identity
 from tests.e2e.rig import Rig
 
 _STANDIN = Path(__file__).parents[1] / "support" / "standin.py"
@@ -34,6 +36,12 @@ class Gate:
         with contextlib.suppress(BrokenPipeError):
             os.write(self._writer, b"\n")
         os.close(self._writer)
+
+
+def running(word: str) -> set[Identity]:
+    """All processes of this machine that have this word among their arguments."""
+    found = (proc.identity(pid) for pid in proc.pids() if word in proc.cmdline(pid))
+    return {who for who in found if who is not None}
 
 
 def standin(rig: Rig) -> None:

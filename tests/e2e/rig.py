@@ -144,6 +144,12 @@ class Rig(Stage):
             return {}
         return json.loads(self.state_file.read_bytes())["threads"].get(thread, {})
 
+    async def session(self, thread: str) -> str:
+        """The session that a thread resumes, once it stands on the disk that it has one."""
+        return await self.eventually(
+            lambda: self.record(thread).get("sid"), what="the thread has a session"
+        )
+
     async def eventually(
         self, predicate: Callable[[], Any], *, within: float = 30, what: str = "it happens"
     ) -> Any:

@@ -7,7 +7,12 @@ words of a prompt say what goes wrong in its turn; without any, the prompt is ec
   STDERR n     n bytes on stderr before the answer
   LINE n       an answer of n characters, on one line
   COUNT n      n numbered text deltas before the answer
-  NOISE        a line that is no JSON and an event of an unknown type before the answer
+  BULK n       a tool's result of n bytes, on one line, before the answer
+  LAMENT code  says why on stderr, and exits without a result
+  NOISE        lines that are no JSON and events of unknown types and shapes before the answer
+  STRING       a user event whose content is a text and no list before the answer
+  TWICE        says its result twice
+  CALL code    calls a tool, gets its result, and exits without a result of the turn
   TREE kinds   starts descendants before the answer: setsid, env, term, daemon, all, forks (commas)
   EXIT code    exits without a result
   DIE number   ends itself with a signal, without a result
@@ -31,6 +36,7 @@ from typing import Any
 MODEL = "claude-opus-5-5"
 VERSION = "2.1.332"
 LIFETIME = "600"
+USAGE = {"input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 0}
 
 TREES = {
     "setsid": "setsid sleep {t} &",
@@ -99,7 +105,6 @@ def delta(text: str) -> None:
 
 
 def answer(text: str) -> None:
-    usage = {"input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 0}
     delta(text)
     say(
         {
@@ -112,11 +117,15 @@ def answer(text: str) -> None:
                 "content": [{"type": "text", "text": text}],
                 "stop_reason": None,
                 "stop_sequence": None,
-                "usage": usage,
+                "usage": USAGE,
             },
             "parent_tool_use_id": None,
         }
     )
+    result(text)
+
+
+def result(text: str) -> None:
     say(
         {
             "type": "result",
@@ -127,12 +136,23 @@ def answer(text: str) -> None:
             "num_turns": 1,
             "result": text,
             "total_cost_usd": 0.01,
-            "usage": usage,
+            "usage": USAGE,
             "modelUsage": {MODEL: {"contextWindow": 1000000}},
             "permission_denials": [],
             "terminal_reason": "completed",
         }
     )
+
+
+def user(content: Any) -> None:
+    say({"type": "user", "message": {"role": "user", "content": content}})
+
+
+def call(result: str) -> None:
+    use = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "true"}}
+    message = {"id": "msg_call", "role": "assistant", "model": MODEL, "content": [use]}
+    say({"type": "assistant", "message": message, "parent_tool_use_id": None})
+    user([{"type": "tool_result", "tool_use_id": "toolu_1", "content": result}])
 
 
 def granted(request_id: str) -> dict[str, Any]:
@@ -157,14 +177,29 @@ def turn(prompt: str) -> None:
     if size := number("STDERR", prompt):
         sys.stderr.write(("e" * 99 + "\n") * (size // 100 + 1))
         sys.stderr.flush()
+    if (code := number("LAMENT", prompt)) is not None:
+        sys.stderr.write("the last words\n")
+        sys.exit(code)
     if "NOISE" in prompt:
-        sys.stdout.write("Debugger attached.\n")
+        sys.stdout.write("Debugger attached.\n\n[1, 2]\n{\x00 \udcff}\n")
         say({"type": "made_up_by_a_later_release", "content": [None]})
+        for kind in ("system", "stream_event", "assistant", "user", "control_response"):
+            say({"type": kind, "subtype": 7, "message": "?", "event": [], "response": None})
+    if size := number("BULK", prompt):
+        call("b" * size)
+    if "STRING" in prompt:
+        user("a text where others have a list")
+    if (code := number("CALL", prompt)) is not None:
+        call("done")
+        sys.exit(code)
     for count in range(number("COUNT", prompt) or 0):
         delta(f"[{count}]")
     if planted := re.search(r"\bTREE ([\w,]+)", prompt):
         plant(planted[1])
-    answer("x" * (number("LINE", prompt) or 0) or f"Echo: {prompt}")
+    text = "x" * (number("LINE", prompt) or 0) or f"Echo: {prompt}"
+    answer(text)
+    if "TWICE" in prompt:
+        result(text)
 
 
 def text_of(content: Any) -> str:
