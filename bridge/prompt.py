@@ -20,6 +20,8 @@ LONG_PASTE = "message.txt"
 MAX_INLINE_TEXT = 200_000
 MAX_IMAGE_BYTES = 3_750_000
 """The API takes 5 MB of base64, which are 3.75 MB of image."""
+MAX_NAME = 200
+"""Bytes; file systems take 255."""
 MAX_IMAGE_EDGE = 2000
 """Pixels; the API refuses larger ones in requests with many images, and so for good."""
 
@@ -81,9 +83,13 @@ def _save(path: Path, data: bytes) -> None:
 
 
 def safe_name(name: str) -> str:
-    """A file name without folders, control characters or surprises; never empty."""
-    plain = re.sub(r"[^\w.\- ]+", "_", name.replace("\\", "/").rsplit("/", 1)[-1]).strip(". ")
-    return plain[-100:] or "file"
+    """A file name without folders, control characters or surprises; never empty, never too long.
+
+    Of a long one the end is kept, which says what it is.
+    """
+    plain = re.sub(r"[^\w.\- ]+", "_", name.replace("\\", "/").rsplit("/", 1)[-1])
+    short = plain.encode()[-MAX_NAME:].decode(errors="ignore")
+    return short.strip(". ") or "file"
 
 
 def as_text(data: bytes) -> str | None:
@@ -111,41 +117,51 @@ def image_type(data: bytes) -> str | None:
 
 def image_size(data: bytes) -> tuple[int, int]:
     """Width and height in pixels; as if it were too large where they cannot be read."""
-    unknown = (MAX_IMAGE_EDGE + 1, MAX_IMAGE_EDGE + 1)
     try:
         match image_type(data):
             case "image/png":
-                return struct.unpack(">II", data[16:24])
+                size = struct.unpack(">II", data[16:24])
             case "image/gif":
-                return struct.unpack("<HH", data[6:10])
+                size = struct.unpack("<HH", data[6:10])
             case "image/jpeg":
-                return _jpeg_size(data)
+                size = _jpeg_size(data)
             case "image/webp":
-                return _webp_size(data)
+                size = _webp_size(data)
             case _:
-                return unknown
-    except (struct.error, IndexError):
-        return unknown
+                size = (0, 0)
+    except struct.error:
+        size = (0, 0)
+    return size if min(size) > 0 else (MAX_IMAGE_EDGE + 1, MAX_IMAGE_EDGE + 1)
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int]:
     """Walk the segments to the frame header (SOF0-SOF15, without the three that are none)."""
     at = 2
     while True:
-        marker, length = struct.unpack(">HH", data[at : at + 4])
-        if 0xFFC0 <= marker <= 0xFFCF and marker not in (0xFFC4, 0xFFC8, 0xFFCC):
+        start, marker = struct.unpack(">BB", data[at : at + 2])
+        if start != 0xFF:
+            return 0, 0
+        if marker == 0xFF:  # a segment may be padded in front
+            at += 1
+        elif marker == 0x01 or 0xD0 <= marker <= 0xD7:  # a marker without a segment
+            at += 2
+        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             height, width = struct.unpack(">HH", data[at + 5 : at + 9])
             return width, height
-        at += 2 + length
+        else:
+            at += 2 + struct.unpack(">H", data[at + 2 : at + 4])[0]
 
 
 def _webp_size(data: bytes) -> tuple[int, int]:
-    kind = data[12:16]
-    if kind == b"VP8X":
-        width = int.from_bytes(data[24:27], "little") + 1
-        return width, int.from_bytes(data[27:30], "little") + 1
-    if kind == b"VP8L":
-        bits = int.from_bytes(data[21:25], "little")
-        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    width, height = struct.unpack("<HH", data[26:30])
-    return width & 0x3FFF, height & 0x3FFF
+    match data[12:16]:
+        case b"VP8X":
+            *_, wide, high_wide, tall, high_tall = struct.unpack("<IHBHB", data[20:30])
+            return (high_wide << 16 | wide) + 1, (high_tall << 16 | tall) + 1
+        case b"VP8L":
+            (bits,) = struct.unpack("<I", data[21:25])
+            return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        case b"VP8 ":
+            width, height = struct.unpack("<HH", data[26:30])
+            return width & 0x3FFF, height & 0x3FFF
+        case _:
+            return 0, 0
