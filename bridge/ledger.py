@@ -1,6 +1,7 @@
 """What happens to a thread's record: pure changes, each with its name."""
 
 import time
+from collections.abc import Callable
 from typing import Literal
 
 from bridge.protocol import Result
@@ -44,17 +45,25 @@ def begun(record: Record, turn: Turn) -> Record:
 
 def replied(record: Record, prompt_id: str, message: int) -> Record:
     """One more message shows the answer to a prompt."""
-    if record.turn and record.turn.prompt_id == prompt_id:
-        return record.model_copy(update={"turn": _with_reply(record.turn, message)})
-    unsent = tuple(
-        _with_reply(turn, message) if turn.prompt_id == prompt_id else turn
-        for turn in record.unsent
-    )
-    return record.model_copy(update={"unsent": unsent})
+    return _with_replies(record, prompt_id, lambda shown: (*shown, message))
 
 
-def _with_reply(turn: Turn, message: int) -> Turn:
-    return turn.model_copy(update={"reply_ids": (*turn.reply_ids, message)})
+def retracted(record: Record, prompt_id: str, message: int) -> Record:
+    """A message that showed the answer to a prompt was taken back."""
+    return _with_replies(record, prompt_id, lambda shown: tuple(m for m in shown if m != message))
+
+
+def _with_replies(
+    record: Record, prompt_id: str, change: Callable[[tuple[int, ...]], tuple[int, ...]]
+) -> Record:
+    def changed(turn: Turn) -> Turn:
+        if turn.prompt_id != prompt_id:
+            return turn
+        return turn.model_copy(update={"reply_ids": change(turn.reply_ids)})
+
+    turn = changed(record.turn) if record.turn else None
+    unsent = tuple(changed(over) for over in record.unsent)
+    return record.model_copy(update={"turn": turn, "unsent": unsent})
 
 
 def retried(record: Record, prompt_id: str, attempt: int) -> Record:

@@ -52,13 +52,17 @@ class Outbox:
         sent: Sequence[int] = (),
         reference: int | None = None,
         on_sent: Callable[[int], None] = lambda _: None,
+        on_gone: Callable[[int], None] = lambda _: None,
     ) -> "Reply":
         """Begin a reply, or go on with one of which the messages `sent` are already there.
 
         Replies in one channel reach it in the order in which they were begun. `on_sent` is told
-        the id of each new message; `reference` is the message that the first one answers.
+        the id of each new message, `on_gone` that of one that was taken back; `reference` is the
+        message that the first one answers.
         """
-        reply = Reply(self, channel, nonce, sent=sent, reference=reference, on_sent=on_sent)
+        reply = Reply(
+            self, channel, nonce, sent=sent, reference=reference, on_sent=on_sent, on_gone=on_gone
+        )
         before = self._last.get(channel)
         self._last[channel] = reply
         reply.settled.add_done_callback(lambda _: self._forget(channel, reply))
@@ -165,6 +169,7 @@ class Reply:
         sent: Sequence[int] = (),
         reference: int | None = None,
         on_sent: Callable[[int], None] = lambda _: None,
+        on_gone: Callable[[int], None] = lambda _: None,
         view: discord.ui.View | None = None,
     ) -> None:
         """See `Outbox.reply`."""
@@ -177,10 +182,12 @@ class Reply:
         self._nonce = nonce
         self._reference = reference
         self._on_sent = on_sent
+        self._on_gone = on_gone
         self._view = view
         self._shown: list[str | None] = [None] * len(sent)
         self._want: Sequence[str] = ()
         self._final = False
+        self._renewals = 0
         self._left = False
         self._dirty = asyncio.Event()
         self._urgent = asyncio.Event()
@@ -251,14 +258,13 @@ class Reply:
 
     async def _update(self, want: list[str], last: bool) -> None:
         for index, content in enumerate(want):
+            if index < len(self.messages):
+                await self._edit(index, content)
             if index >= len(self.messages):
                 await self._send(content, last and index == len(want) - 1)
-            if self._shown[index] != content:
                 await self._edit(index, content)
-        for message in self.messages[len(want) :] if last else ():
-            await self._delete(message)
         if last:
-            del self.messages[len(want) :]
+            await self._take_back(len(want))
 
     async def _send(self, content: str, last: bool) -> None:
         options: dict[str, Any] = {}
@@ -268,38 +274,40 @@ class Reply:
             )
         if last and self._view is not None:
             options["view"] = self._view
-        message = await self._create(content, f"{self._nonce}-{len(self.messages)}", options)
+        renewed = f".{self._renewals}" if self._renewals else ""
+        nonce = f"{self._nonce}-{len(self.messages)}{renewed}"
+        message = await self._unarchived(
+            "send",
+            lambda: self._target.send(content, nonce=nonce, suppress_embeds=True, **options),
+        )
         self.messages.append(message.id)
         # A repeated nonce gives back the message as it was first sent.
         self._shown.append(content if message.content == content.strip() else None)
         self._on_sent(message.id)
 
-    async def _create(self, content: str, nonce: str, options: dict[str, Any]) -> discord.Message:
-        return await self._unarchived(
-            "send",
-            lambda: self._target.send(content, nonce=nonce, suppress_embeds=True, **options),
-        )
-
     async def _edit(self, index: int, content: str) -> None:
+        if self._shown[index] == content:
+            return
         message = self._target.get_partial_message(self.messages[index])
         try:
             await self._unarchived("edit", lambda: message.edit(content=content))
         except discord.HTTPException as refused:
             if refused.code == TOO_MANY_OLD_EDITS:
-                await self._resend(index, content)
-            elif refused.code != UNKNOWN_MESSAGE:  # somebody deleted it: let it be
+                # For now it stays as it is: from here on all stands in new messages.
+                self._renewals += 1
+                await self._take_back(index)
+                return
+            if refused.code != UNKNOWN_MESSAGE:  # somebody deleted it: let it be
                 raise
         self._shown[index] = content
 
-    async def _resend(self, index: int, content: str) -> None:
-        """An old message takes no more edits for now: what is new stands in a new message."""
-        sent = await self._create(content, f"{self._nonce}-{index}-new", {})
-        self.messages[index] = sent.id
-        self._on_sent(sent.id)
-
-    async def _delete(self, message: int) -> None:
-        with contextlib.suppress(discord.NotFound):
-            await persist("delete", self._target.get_partial_message(message).delete)
+    async def _take_back(self, first: int) -> None:
+        """Delete the messages from that index on."""
+        for message in self.messages[first:]:
+            with contextlib.suppress(discord.NotFound):
+                await persist("delete", self._target.get_partial_message(message).delete)
+            self._on_gone(message)
+        del self.messages[first:], self._shown[first:]
 
     async def _unarchived(
         self, what: str, call: Callable[[], Awaitable[discord.Message]]
