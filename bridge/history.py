@@ -71,7 +71,7 @@ def read_turn(path: Path, prompt_id: str) -> TurnRecords:
             record = _conversation_record(line)
             if record is None:
                 continue
-            if found and _is_prompt(record):
+            if found and (_is_prompt(record) or _leads_to_another(record, found[0])):
                 break
             if found or record.get("uuid") == prompt_id:
                 found.append(record)
@@ -89,6 +89,12 @@ def _conversation_record(line: bytes) -> dict[str, Any] | None:
     if record.get("type") not in ("user", "assistant") or record.get("isSidechain"):
         return None
     return record
+
+
+def _leads_to_another(record: dict[str, Any], prompt: dict[str, Any]) -> bool:
+    """What the CLI adds in front of a prompt bears that prompt's mark, not the one of `prompt`."""
+    marks = record.get("promptId"), prompt.get("promptId")
+    return bool(record.get("isMeta")) and None not in marks and marks[0] != marks[1]
 
 
 def _is_prompt(record: dict[str, Any]) -> bool:

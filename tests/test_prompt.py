@@ -112,6 +112,11 @@ def test_a_jpegs_size_is_read_behind_any_segments(
     assert image_size(data) == (width, height)
 
 
+def test_a_jpeg_that_has_no_segment_where_one_must_be_has_no_size() -> None:
+    lost = b"\x12\xc0" + jpeg(5, 5)[4:]
+    assert max(image_size(jpeg(9, 9, before=lost))) > MAX_IMAGE_EDGE
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_an_image_that_is_torn_or_empty_is_never_small_enough(name: str) -> None:
     """It would be refused by the API, and with it each later request of the session."""
