@@ -47,6 +47,11 @@ class Exit:
     stderr: str
 
     @property
+    def clean(self) -> bool:
+        """The shim itself saw the end, and ended all that descended from the CLI."""
+        return self.code is not None or self.signal is not None
+
+    @property
     def reason(self) -> str:
         """In words, for a person."""
         if self.signal is not None:

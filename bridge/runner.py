@@ -31,6 +31,8 @@ class Seat:
         self.leaving = False
         self.idle_since = 0.0
         self.eviction: asyncio.TimerHandle | None = None
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when the process has ended and nothing of it is left."""
 
     def cancel_eviction(self) -> None:
         """The process is wanted, or gone: its time limit for idleness is void."""
@@ -97,6 +99,8 @@ class Runner:
         have to finish before there is room. Raises `FileNotFoundError` if the folder to work in
         is gone, `OSError` if nothing can be started.
         """
+        while want.thread in self._starting:  # an earlier start that was called off
+            await self._change()
         await self.stop(want.thread)
         await self._make_room(want, on_wait)
         launching = asyncio.create_task(self._launch(want))
@@ -163,11 +167,26 @@ class Runner:
     def _vacate(self, seat: Seat, ended: Exit) -> None:
         info = seat.process.info
         log.info("process %d of thread %d is gone: %s", info.pid, seat.thread, ended.reason)
+        seat.busy = seat.leaving = True
         seat.cancel_eviction()
+        if ended.clean:
+            self._remove(seat)
+        self._spawn(self._bury_seat(seat))
+
+    async def _bury_seat(self, seat: Seat) -> None:
+        """After a killed shim, the CLI that it left goes before another one may come."""
+        info = seat.process.info
+        try:
+            await self._bury(info)
+            self._forget(seat.thread, info)
+        finally:
+            self._remove(seat)
+
+    def _remove(self, seat: Seat) -> None:
+        if not seat.gone.done():
+            seat.gone.set_result(None)
         if self._seats.get(seat.thread) is seat:
             del self._seats[seat.thread]
-        self._forget(seat.thread, info)
-        self._spawn(self._bury(info))
         self._changed()
 
     def _forget(self, thread: int, info: Process) -> None:
@@ -200,19 +219,21 @@ class Runner:
                 on_wait()
             await self._change()
 
-        while self._owner(want) is not None:
-            await wait()
-        if self._door.locked() and self.count >= self._max:
-            told = True
-            on_wait()
-        async with self._door:
-            while self.count >= self._max:
-                victim = self._longest_idle()
-                if victim is not None:
-                    await self._stop(victim)
-                else:
-                    await wait()
-            self._starting[want.thread] = want
+        while want.thread not in self._starting:
+            while self._owner(want) is not None:
+                await wait()
+            if self._door.locked() and self.count >= self._max and not told:
+                told = True
+                on_wait()
+            async with self._door:
+                while self.count >= self._max:
+                    victim = self._longest_idle()
+                    if victim is not None:
+                        await self._stop(victim)
+                    else:
+                        await wait()
+                if self._owner(want) is None:
+                    self._starting[want.thread] = want
 
     def _owner(self, want: Launch) -> Seat | Launch | None:
         """Who holds the session that is wanted; an idle owner is told to give it up."""
@@ -262,9 +283,12 @@ class Runner:
     async def _stop(self, seat: Seat) -> None:
         seat.busy = seat.leaving = True  # nobody may take it now
         seat.cancel_eviction()
-        process = seat.process
-        if not process.alive:
-            return
+        if seat.process.alive:
+            await self._end(seat.process)
+        if seat.process.ended.done():
+            await asyncio.wait([seat.gone])
+
+    async def _end(self, process: LiveProcess) -> None:
         process.close_input()
         if await _within(process, self.grace):
             return

@@ -39,8 +39,12 @@ class Gate:
 
 
 def running(word: str) -> set[Identity]:
-    """All processes of this machine that have this word among their arguments."""
-    found = (proc.identity(pid) for pid in proc.pids() if word in proc.cmdline(pid))
+    """All processes of this machine that have this in their arguments."""
+    found = (
+        proc.identity(pid)
+        for pid in proc.pids()
+        if any(word in argument for argument in proc.cmdline(pid))
+    )
     return {who for who in found if who is not None}
 
 
