@@ -10,10 +10,11 @@ from typing import Any
 from bridge import history, ledger
 from bridge.history import TurnRecords
 from bridge.launch import Launch
-from bridge.outcome import Answered, Died, Outcome, Refused, Stopped, TimedOut, session_is_gone
+from bridge.outcome import Answered, Cut, Died, Outcome, Refused, Stopped, TimedOut, session_is_gone
 from bridge.process import LiveProcess, ProcessGone
 from bridge.prompt import Prompt
 from bridge.protocol import Event, user_line
+from bridge.render.trouble import trouble
 from bridge.services import Services
 from bridge.turn import ActiveTurn, Limits
 from state import Record
@@ -56,8 +57,23 @@ class Session:
         """Listen to the process that was found after a restart of the bot, if there is one."""
         process = self.process
         if process is not None:
-            process.sink = self._sink
+            self._listen(process)
         return process
+
+    def _listen(self, process: LiveProcess) -> None:
+        """Take the events of a process, and say what it takes with it when it ends."""
+        if process.sink != self._sink:
+            process.sink = self._sink
+            process.ended.add_done_callback(lambda _: self._mourn(process))
+
+    def _mourn(self, process: LiveProcess) -> None:
+        if process.background:
+            words = trouble(
+                f"Still at work in the background, and ended with the process: "
+                f"{', '.join(process.background)}.",
+                "Ask for it again if you want it.",
+            )
+            self._s.outbox.post(self.thread, [words], f"{process.info.marker[:16]}-tasks")
 
     async def run(
         self, turn: ActiveTurn, compose: Callable[[], Coroutine[Any, Any, Prompt]]
@@ -84,13 +100,23 @@ class Session:
             process.send(user_line(prompt.content, turn.prompt_id))
         except ProcessGone:
             return Died(await process.ended)
+        if process.resumed:
+            process.resumed = False
+            self._spawn(self._confirm(turn, process))
+        return await self.follow(turn, process)
+
+    async def follow(self, turn: ActiveTurn, process: LiveProcess) -> Outcome:
+        """Wait for the end of a turn whose prompt the process has."""
         adopted = process.adopted
         if adopted:
             self._spawn(self._confirm(turn, process))
         outcome = await turn.wait(process, self.limits)
         if adopted:
             # The bot before this one heard the beginning of a message that was not written then.
-            turn.narration.recover((await self.records(turn.prompt_id)).records[1:])
+            known = await self.records(turn.prompt_id)
+            turn.narration.recover(known.records[1:])
+            if isinstance(outcome, Died) and known.finished:
+                outcome = Answered(None)
         if isinstance(outcome, TimedOut):
             await self.interrupt(turn, "the time limit")
         await self._adopt_session(turn, process, outcome)
@@ -115,7 +141,10 @@ class Session:
                     await asyncio.wait({start})
                     return None
                 process = start.result()
-            process.sink = self._sink
+                # Before a process has a prompt, the disk has the process: a bot that starts after a
+                # crash must know who serves the session.
+                await self._s.store.durable()
+            self._listen(process)
             return process
 
     @property
@@ -159,12 +188,13 @@ class Session:
         )
 
     async def _confirm(self, turn: ActiveTurn, process: LiveProcess) -> None:
-        """After a restart: is the turn still to end, or did the bot that went away see its end?
+        """Has the session taken the prompt as new? A session takes a prompt id once.
 
-        A session takes a prompt id once. If the repeated prompt was passed over, the turn either
-        runs or is over: the transcript tells, and a result on its way has a moment to arrive.
+        If it was passed over, a bot that crashed had asked it before. In a process that lived on,
+        the turn then runs, or is over: the transcript tells, and a result on its way has a moment
+        to arrive. A process that was started for this turn has nothing more to say about it.
         """
-        process.adopted = False
+        lived_on, process.adopted = process.adopted, False
         try:
             await process.ask("bridge_sync", within=self._s.config.silence_timeout)
         except (ProcessGone, TimeoutError):
@@ -173,22 +203,26 @@ class Session:
             return
         await asyncio.wait({turn.done}, timeout=LOST_RESULT_GRACE)
         known = await self.records(turn.prompt_id)
-        if known.finished and not turn.over:
-            turn.narration.recover(known.records[1:])
-            turn.end(Answered(None))
+        if turn.over or not known.asked or (lived_on and not known.finished):
+            return
+        turn.narration.recover(known.records[1:])
+        turn.end(Answered(None) if known.finished else Cut())
 
-    async def records(self, prompt: str) -> TurnRecords:
-        """What the transcript holds of a turn."""
+    async def records(self, prompt: str, *, past: bool = False) -> TurnRecords:
+        """What the transcript holds of a turn; with `past`, those of former sessions, too."""
         record = self._record
-        sid = record.process.sid if record.process else record.sid
-        if sid is None:
-            return TurnRecords([])
+        sids = [record.process.sid if record.process else record.sid]
+        if past:
+            sids += [record.sid, *(former.sid for former in reversed(record.lineage))]
 
-        def read() -> TurnRecords:
+        def read(sid: str) -> TurnRecords:
             path = history.find_transcript(self._s.projects, sid, record.cwd)
             return history.read_turn(path, prompt) if path else TurnRecords([])
 
-        return await asyncio.to_thread(read)
+        for sid in filter(None, sids):
+            if (found := await asyncio.to_thread(read, sid)).asked:
+                return found
+        return TurnRecords([])
 
     async def interrupt(self, turn: ActiveTurn, by: str) -> None:
         """End a turn, and its process only if there is no other way."""

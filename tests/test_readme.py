@@ -12,10 +12,8 @@ README = (ROOT / "README.md").read_text()
 
 def settings_table() -> str:
     """The table of settings as the README has it."""
-    lines = ["| Variable | Meaning | Default |", "|---|---|---|"]
-    for row in describe():
-        lines.append(f"| `{row.env}` | {row.meaning} | {row.default} |")
-    return "\n".join(lines)
+    head = ["| Variable | Meaning | Default |", "|---|---|---|"]
+    return "\n".join(head + [f"| `{r.env}` | {r.meaning} | {r.default} |" for r in describe()])
 
 
 def test_the_table_of_settings_is_the_programs() -> None:
