@@ -7,8 +7,13 @@ from bridge.cleanup import CleanupReport, Orphan
 from bridge.proc import Identity, age, descendants, rss
 from bridge.render import MESSAGE_LIMIT
 from bridge.render.footer import duration, tokens
+from bridge.render.inline import code, escaped
+from bridge.render.measure import clip, clip_start, units
 from bridge.turn import ActiveTurn
 from state import Process, Record
+
+_LONGEST_PATH = 300
+"""Columns of a line of /status; a path may be longer than a message."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +43,8 @@ def status_text(record: Record, active: ActiveTurn | None, tree: Tree | None, *,
     model = usage.model or record.settings.model or "not known yet"
     lines = [
         f"**Session** `{record.sid or 'none yet'}`{fork}",
-        f"**Folder** `{record.cwd}`",
-        f"**Model** {model}",
+        f"**Folder** {code(clip_start(record.cwd, _LONGEST_PATH))}",
+        f"**Model** {escaped(clip(model, _LONGEST_PATH))}",
         f"**Context** {tokens(usage.context_tokens)}{window}{share}",
         f"**Used** {usage.turns} turns · ${usage.cost_usd:.2f}",
     ]
@@ -74,9 +79,9 @@ def cleanup_text(orphans: Sequence[Orphan], report: CleanupReport | None) -> str
     for at, orphan in enumerate(orphans):
         line = (
             f"`{orphan.pid}` {duration(orphan.age)} · {_megabytes(orphan.rss)} · "
-            f"`{orphan.command.replace('`', '')}` · {orphan.why}"
+            f"{code(orphan.command)} · {orphan.why}"
         )
-        if sum(map(len, lines)) + len(lines) + len(line) > MESSAGE_LIMIT - 100:
+        if units("\n".join([*lines, line])) > MESSAGE_LIMIT - 100:
             lines.append(f"… and {len(orphans) - at} more")
             break
         lines.append(line)
