@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from bridge import protocol
 from bridge.proc import Identity, signal_exactly
-from bridge.protocol import ControlReply, Event
+from bridge.protocol import ControlReply, Event, System
 from state import Process
 
 log = logging.getLogger(__name__)
@@ -78,6 +78,9 @@ class LiveProcess:
         self.sink: Callable[[Event], None] = _nowhere
         self.ended: asyncio.Future[Exit] = loop.create_future()
         self.last_output = loop.time()
+        self.background: tuple[str, ...] = ()
+        """What goes on, or went on to the end, beside its turns, as far as this bot was told."""
+        self._told_to_end = False
         self._loop = loop
         self._folder = Path(info.run_dir)
         self._pending: deque[memoryview] = deque()
@@ -202,11 +205,18 @@ class LiveProcess:
                     else body.response or {}
                 )
             return
+        if isinstance(event, System):
+            self._note_background(event)
         try:
             self.sink(event)
         except Exception:
             # One odd event must cost neither the turn nor the reader.
             log.exception("an event of type %s was not handled", type(event).__name__)
+
+    def _note_background(self, event: System) -> None:
+        """Told to end, it ends its tasks itself and says that there are none any more."""
+        if event.subtype == "background_tasks_changed" and not self._told_to_end:
+            self.background = tuple(task.description for task in event.tasks)
 
     # --- its end --------------------------------------------------------------------------------
     def _shim_gone(self) -> None:
@@ -236,6 +246,7 @@ class LiveProcess:
 
     def signal(self, number: signal.Signals) -> bool:
         """Signal the shim, if it is still the process that was started."""
+        self._told_to_end |= number == signal.SIGTERM
         return signal_exactly(self.identity, self.info.marker, number)
 
     @property

@@ -246,8 +246,9 @@ class Runner:
         return owner
 
     def _longest_idle(self) -> Seat | None:
+        """Which process gives way; one in which something goes on in the background comes last."""
         idle = [seat for seat in self._seats.values() if not seat.busy]
-        return min(idle, key=lambda seat: seat.idle_since, default=None)
+        return min(idle, key=lambda s: (bool(s.process.background), s.idle_since), default=None)
 
     async def _change(self) -> None:
         """Wait until a process became idle or went away."""
@@ -265,7 +266,10 @@ class Runner:
 
     # --- the end --------------------------------------------------------------------------------
     def _evict(self, seat: Seat) -> None:
-        if not seat.busy:
+        if seat.process.background:
+            loop = asyncio.get_running_loop()
+            seat.eviction = loop.call_later(self._idle_timeout, self._evict, seat)
+        elif not seat.busy:
             log.info("thread %d: its process was idle for %.0f s", seat.thread, self._idle_timeout)
             self._spawn(self._stop(seat))
 

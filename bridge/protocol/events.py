@@ -33,6 +33,12 @@ class Message(Frame):
     usage: ApiUsage | None = None
 
 
+class BackgroundTask(Frame):
+    """Something that goes on beside the turns of a process, such as a command in the background."""
+
+    description: str = ""
+
+
 class System(Frame):
     """`system/...`: state of the process, of compaction, of retries and of background tasks."""
 
@@ -51,8 +57,7 @@ class System(Frame):
     max_retries: int = 0
     retry_delay_ms: float = 0
     error_status: int | None = None
-    task_id: str | None = None
-    description: str | None = None
+    tasks: tuple[BackgroundTask, ...] = ()
 
 
 class Delta(Frame):

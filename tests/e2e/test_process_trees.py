@@ -1,6 +1,7 @@
 """What the CLI's tools start ends with the CLI, and nothing else ever does."""
 
 import asyncio
+import json
 import secrets
 import signal
 
@@ -128,6 +129,50 @@ async def test_processes_whose_bot_stays_away_end_by_themselves(rig: Rig) -> Non
     await rig.start()
     await rig.say(thread, "again")
     await rig.answer(thread, "again | saw: RUN:")
+
+
+# --- what goes on beside the turns --------------------------------------------------------------
+
+
+def in_background(command: str) -> str:
+    """The prompt by which Claude runs a command in the background."""
+    call = {
+        "name": "Bash",
+        "input": {"command": command, "description": "the build", "run_in_background": True},
+    }
+    return f"TOOL: {json.dumps(call)}"
+
+
+@pytest.mark.settings(BRIDGE_IDLE_TIMEOUT="0.3")
+async def test_a_process_is_not_idle_while_something_runs_in_its_background(rig: Rig) -> None:
+    """Its end begins a turn (B49); only then is the process idle."""
+    thread = await rig.open(in_background("sh -c 'sleep 2; true'"))
+    await rig.settled(thread, 2)
+    await rig.eventually(lambda: not rig.processes(), what="the idle process is gone")
+    assert "⚠️" not in rig.shown(thread)
+    assert len(rig.starts.all()) == 1
+
+
+@pytest.mark.settings(BRIDGE_MAX_PROCESSES="2")
+async def test_a_process_with_something_in_its_background_gives_way_last(rig: Rig) -> None:
+    """And what ended with it is told."""
+    time = a_time()
+    building = await rig.open(in_background(f"sh -c 'sleep {time}; true'"))
+    await rig.settled(building, 1)
+    idle = await idle_thread(rig, "hello")
+    other = await idle_thread(rig, "another")
+    await rig.eventually(lambda: with_process(rig) == {building, other})
+    assert running(time)
+    await rig.say(other, "SLOW 30 busy")
+    await rig.asked("SLOW 30 busy")
+    await rig.say(idle, "again")
+    await rig.answer(idle, "again | saw: hello")
+    shown = await rig.answer(building, "ended with the process: the build")
+    assert shown.count("⚠️") == 1
+    assert not running(time)
+
+
+# --- who gives way ------------------------------------------------------------------------------
 
 
 @pytest.mark.settings(BRIDGE_MAX_PROCESSES="2")
