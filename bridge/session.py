@@ -54,9 +54,12 @@ class Session:
         return self._s.config.state_dir / "inbox" / str(self.thread)
 
     def attach(self) -> LiveProcess | None:
-        """Listen to the process that was found after a restart of the bot, if there is one."""
+        """The process that was found after a restart of the bot, if there is one.
+
+        It is listened to, unless a turn is to go on: what comes of that is for `follow`.
+        """
         process = self.process
-        if process is not None:
+        if process is not None and self._record.turn is None:
             self._listen(process)
         return process
 
@@ -107,6 +110,7 @@ class Session:
 
     async def follow(self, turn: ActiveTurn, process: LiveProcess) -> Outcome:
         """Wait for the end of a turn whose prompt the process has."""
+        self._listen(process)
         adopted = process.adopted
         if adopted:
             self._spawn(self._confirm(turn, process))
