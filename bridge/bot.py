@@ -115,12 +115,25 @@ class Bridge(discord.Client):
         """Let go of all: processes go on in their shims, the state is on disk."""
         if self.is_closed():
             return
+        self.inbox.stop()
         for task in list(self._tasks):
             task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.conversations.close()
         await self.runner.close()
         await self.outbox.drain(3)
+        await self.inbox.close()
         await super().close()
+
+    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
+        """Pass an event on; discord.py has some even after its end, and trips over them."""
+        if not self.is_closed():
+            super().dispatch(event, *args, **kwargs)
+
+    async def _sync_guilds(self) -> None:
+        for guild in self.guilds:
+            if guild.id not in self._synced:
+                await self._sync_guild(guild)
 
     async def _sync_guild(self, guild: discord.abc.Snowflake) -> None:
         self._synced.add(guild.id)
@@ -135,18 +148,21 @@ class Bridge(discord.Client):
             )
         except (discord.HTTPException, aiohttp.ClientError, OSError) as fault:
             log.warning("the commands of server %d were not updated: %s", guild.id, fault)
+            self._synced.discard(guild.id)
 
     # --- the gateway ----------------------------------------------------------------------------
     async def on_connect(self) -> None:
         """The gateway has named our servers: each is told our commands, where they are at once."""
-        for guild in self.guilds:
-            if guild.id not in self._synced:
-                await self._sync_guild(guild)
+        self._spawn(self._sync_guilds())
 
     async def on_ready(self) -> None:
         """A new gateway session, the first or a later one: what came before it was not sent."""
         log.info("connected as %s to %d servers", self.user, len(self.guilds))
+        self._spawn(self._begin())
+
+    async def _begin(self) -> None:
         await self._catch_up()
+        await self._sync_guilds()  # one may have come, or not have been told, meanwhile
         if not self.ready_once.is_set():
             self.ready_once.set()
             notify.notify("READY=1")
@@ -160,11 +176,11 @@ class Bridge(discord.Client):
 
     async def on_resumed(self) -> None:
         """The gateway session goes on, and has sent what it kept."""
-        await self._catch_up()
+        self._spawn(self._catch_up())
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
         """The bot was invited to a server."""
-        await self._sync_guild(guild)
+        self._spawn(self._sync_guild(guild))
 
     async def on_message(self, message: discord.Message) -> None:
         """A message was sent somewhere."""

@@ -56,10 +56,21 @@ class Inbox:
         self._tasks: set[asyncio.Task[None]] = set()
         self._begun: deque[int] = deque(maxlen=1000)
         self._floors: dict[int, int] = {}
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Take nothing more: what comes from now on is read back after the next start."""
+        self._stopped = True
+
+    async def close(self) -> None:
+        """Give up what is under way; the next start makes up for it."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def take(self, message: discord.Message) -> None:
         """Handle a message; what it needs of Discord is done in the background."""
-        if message.type not in _ORDINARY or message.author == self._client.user:
+        if self._stopped or message.type not in _ORDINARY or message.author == self._client.user:
             return
         if message.guild is None or not self._access.permits(message.author):
             return
