@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from bridge import ledger
+from bridge.discord_io.outbox import Reply
 from bridge.interact.approvals import Question
 from bridge.narration import Narration
 from bridge.outcome import (
@@ -186,7 +187,7 @@ class Conversation:
             for request_id, question in self._s.approvals.unanswered(process):
                 self._spawn(self._ask(process, request_id, question))
         for turn in self.record.unsent:
-            self._spawn(self._show_again(turn))
+            self._spawn(self._show_again(turn, self._reply(turn)))
         self.wake()
 
     async def _work(self) -> None:
@@ -224,7 +225,10 @@ class Conversation:
     async def _continue(self, left: Turn) -> None:
         """Go on with the turn that was under way when the bot went away."""
         known = await self.session.records(left.prompt_id)
-        attached = self._s.runner.live(self.thread) is not None
+        process = self._s.runner.live(self.thread)
+        attached = process is not None
+        if not attached:
+            self._change(lambda r: ledger.outlived(r, answered=known.answered))
         if known.asked and not known.answered and not attached:
             # Nothing was done for it. Under the old id the session would pass it over.
             attempt = left.attempt + 1
@@ -234,7 +238,9 @@ class Conversation:
         turn = self._activate(left)
         turn.sent = attached
         turn.narration.recover(known.records[1:])
-        if attached or not known.answered:
+        if process is not None and known.asked and not process.takes_prompts:
+            self._finish(turn, await self.session.follow(turn, process))
+        elif attached or not known.answered:
             log.info("thread %d: its turn goes on", self.thread)
             await self._run(turn)
         else:
@@ -252,13 +258,9 @@ class Conversation:
             generation=record.generation,
             started=begun.started if begun else time.time(),
             renderer=Renderer(cwd=record.cwd),
-            reply=self._s.outbox.reply(
-                self.thread,
-                f"{item.message if item else time.time_ns():x}",
-                sent=begun.reply_ids if begun else (),
-                reference=item.message if item and item.marked else None,
-                on_sent=lambda sent: self._change(lambda r: ledger.replied(r, prompt, sent)),
-            ),
+            reply=self._reply(begun)
+            if begun
+            else self._s.outbox.reply(self.thread, f"{time.time_ns():x}"),
             questions=self._questions,
         )
         self._spawn(self._type(turn))
@@ -394,18 +396,24 @@ class Conversation:
             self._s.outbox.post(record.parent, [words], f"{turn.prompt_id[:18]}-lost")
         self._change(lambda r: ledger.delivered(r, turn.prompt_id))
 
-    async def _show_again(self, over: Turn) -> None:
+    def _reply(self, turn: Turn) -> Reply:
+        """The messages that show the answer to a turn, those that are there already included."""
+        item = turn.item
+        return self._s.outbox.reply(
+            self.thread,
+            f"{item.message:x}",
+            sent=turn.reply_ids,
+            reference=item.message if item.marked else None,
+            on_sent=lambda sent: self._change(lambda r: ledger.replied(r, turn.prompt_id, sent)),
+            on_gone=lambda gone: self._change(lambda r: ledger.retracted(r, turn.prompt_id, gone)),
+        )
+
+    async def _show_again(self, over: Turn, reply: Reply) -> None:
         """After a restart: say the last words of a turn that Discord does not have yet."""
-        known = await self.session.records(over.prompt_id)
+        known = await self.session.records(over.prompt_id, past=True)
         narration = Narration()
         narration.recover(known.records[1:])
         narration.close()
-        reply = self._s.outbox.reply(
-            self.thread,
-            f"{over.item.message:x}",
-            sent=over.reply_ids,
-            on_sent=lambda sent: self._change(lambda r: ledger.replied(r, over.prompt_id, sent)),
-        )
         renderer = Renderer(cwd=self.record.cwd)
         reply.finish(contents(renderer, narration.segments, over.tail))
         await reply.over()

@@ -104,6 +104,14 @@ def continued_as(record: Record, sid: str) -> Record:
     return _forked(record).model_copy(update={"sid": sid, "lineage": lineage})
 
 
+def outlived(record: Record, *, answered: bool) -> Record:
+    """The process went while no bot was there; if it had begun to answer, its session is kept."""
+    if record.process is None:
+        return record
+    kept = continued_as(record, record.process.sid) if answered else record
+    return kept.model_copy(update={"process": None})
+
+
 def without_session(record: Record) -> Record:
     """The CLI knows the session no more."""
     return _forked(record).model_copy(

@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import secrets
+import select
 import signal
 import time
 from collections import deque
@@ -29,6 +30,9 @@ log = logging.getLogger(__name__)
 READ_SIZE = 1 << 20
 MAX_LINE = 256 << 20
 """Bytes after which a line without an end is given up; the CLI's own lines stay far below."""
+
+_TORN = "writing"
+"""While this file is in a run folder, a line is on its way into the CLI's stdin."""
 
 _STDERR_TAIL = 4000
 _LOCK_TRIES = 50
@@ -66,8 +70,9 @@ class Exit:
 class LiveProcess:
     """A CLI that serves the turns of one session.
 
-    Events go to `sink`, synchronously and in order; `sink` may be replaced at any time. When the
-    process has ended and all that it printed was delivered, `ended` holds the `Exit`.
+    Events go to `sink`, synchronously and in order; nothing is read before there is one, and it
+    may be replaced at any time. When the process has ended and all that it printed was delivered,
+    `ended` holds the `Exit`.
     """
 
     def __init__(self, info: Process, *, adopted: bool) -> None:
@@ -75,7 +80,9 @@ class LiveProcess:
         loop = asyncio.get_running_loop()
         self.info = info
         self.adopted = adopted
-        self.sink: Callable[[Event], None] = _nowhere
+        self.resumed = False
+        """The process was started to go on with a session, and had no prompt yet."""
+        self._sink: Callable[[Event], None] = _nowhere
         self.ended: asyncio.Future[Exit] = loop.create_future()
         self.last_output = loop.time()
         self.background: tuple[str, ...] = ()
@@ -89,6 +96,9 @@ class LiveProcess:
         self._skipping = False
         self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._fds: list[int] = []
+        self.torn = (self._folder / _TORN).exists()
+        """A bot went away in the middle of a line: the CLI can read no other one after it."""
+        self._marked = False
         try:
             self._lock = self._open("attached", os.O_RDWR | os.O_CREAT)
             _lock(self._lock)
@@ -100,7 +110,6 @@ class LiveProcess:
         except OSError:
             self._close_all()
             raise
-        loop.add_reader(self._out, self._readable)
         loop.add_reader(self._shim, self._shim_gone)
 
     def _open(self, name: str, flags: int) -> int:
@@ -132,6 +141,10 @@ class LiveProcess:
     def _writable(self) -> None:
         while self._pending:
             chunk = self._pending[0]
+            if len(chunk) > select.PIPE_BUF and not self._marked:
+                # Unlike a short line, this one may go into the pipe by halves.
+                self._marked = True
+                (self._folder / _TORN).touch()
             try:
                 sent = os.write(self._in, chunk)
             except BlockingIOError:
@@ -141,6 +154,9 @@ class LiveProcess:
                 self._pending.popleft()
             else:
                 self._pending[0] = chunk[sent:]
+        if self._marked:
+            self._marked = False
+            (self._folder / _TORN).unlink(missing_ok=True)
         self._loop.remove_writer(self._in)
 
     async def ask(self, subtype: str, *, within: float = 10, **fields: Any) -> dict[str, Any]:
@@ -160,6 +176,17 @@ class LiveProcess:
             self._asked.pop(request_id, None)
 
     # --- what comes out -------------------------------------------------------------------------
+    @property
+    def sink(self) -> Callable[[Event], None]:
+        """Who takes the events."""
+        return self._sink
+
+    @sink.setter
+    def sink(self, sink: Callable[[Event], None]) -> None:
+        self._sink = sink
+        if self.alive:
+            self._loop.add_reader(self._out, self._readable)
+
     def _readable(self) -> None:
         try:
             data = os.read(self._out, READ_SIZE)
@@ -208,7 +235,7 @@ class LiveProcess:
         if isinstance(event, System):
             self._note_background(event)
         try:
-            self.sink(event)
+            self._sink(event)
         except Exception:
             # One odd event must cost neither the turn nor the reader.
             log.exception("an event of type %s was not handled", type(event).__name__)

@@ -5,6 +5,7 @@ process gives way to a waiting thread, a busy one never does.
 """
 
 import asyncio
+import contextlib
 import logging
 import shutil
 import signal
@@ -115,8 +116,13 @@ class Runner:
         try:
             info = await asyncio.to_thread(self._launcher.start, want)
             process = LiveProcess(info, adopted=False)
+            process.resumed = want.resume is not None
             self._seat(want.thread, process)
             self._store.update(want.thread, lambda r: r.model_copy(update={"process": info}))
+            # Before it is given anything to do: a bot that finds no trace of it would start
+            # another one for the same message. The CLI itself needs longer to get ready.
+            with contextlib.suppress(OSError):
+                await self._store.durable()
             return process
         finally:
             del self._starting[want.thread]
@@ -140,12 +146,16 @@ class Runner:
             if record.process is None:
                 continue
             process = self._attach(record.process)
-            if process is not None:
-                self._seat(thread, process)
-                self.release(thread)
-            else:
+            if process is None:
                 await self._bury(record.process)
-                self._forget(thread, record.process)
+                if record.turn is None:  # else the conversation looks what became of its turn
+                    self._forget(thread, record.process)
+                continue
+            seat = self._seat(thread, process)
+            if process.torn:
+                await self._stop(seat)
+            else:
+                self.release(thread)
         await asyncio.to_thread(
             cleanup.sweep_run_dirs, self._launcher.state_dir, frozenset(self.markers())
         )
@@ -160,9 +170,10 @@ class Runner:
             log.warning("process %d cannot be taken over: %s", info.pid, fault)
             return None
 
-    def _seat(self, thread: int, process: LiveProcess) -> None:
+    def _seat(self, thread: int, process: LiveProcess) -> Seat:
         seat = self._seats[thread] = Seat(thread, process)
         process.ended.add_done_callback(lambda done: self._vacate(seat, done.result()))
+        return seat
 
     def _vacate(self, seat: Seat, ended: Exit) -> None:
         info = seat.process.info

@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -92,11 +93,15 @@ class Rig(Stage):
     async def settled(self, thread: str, footers: int, *, within: float = 30) -> str:
         """Wait until that many turns of a thread have ended with a footer."""
         await self.until(
-            lambda: self.shown(thread).count("context (") >= footers,
+            lambda: self.footers(thread) >= footers,
             within=within,
             what=lambda: f"{footers} footers in {self.shown(thread)[-600:]!r}",
         )
         return self.shown(thread)
+
+    def footers(self, thread: str) -> int:
+        """How many turns of a thread have ended with a footer."""
+        return len(re.findall(r"^-# [0-9].* context\b", self.shown(thread), re.MULTILINE))
 
     async def until(
         self,
