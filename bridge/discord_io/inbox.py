@@ -252,12 +252,14 @@ class Inbox:
         limit = time.time() - active
         for thread, record in list(self._store.threads().items()):
             if record.last_used > limit and record.seen:
-                channel = self._outbox.channel(thread)
+                channel = self._outbox.channel(thread, record.guild)
                 await self._read_back(channel, record.seen[0])
         recent = discord.utils.time_snowflake(datetime.fromtimestamp(limit, UTC))
-        for channel, floor in list(self._floors.items()):
-            # Not from the newest message that came: one before it may be missing.
-            await self._read_back(self._outbox.channel(channel), max(floor, recent), mark=True)
+        for id, floor in list(self._floors.items()):
+            channel = self._client.get_channel(id)
+            if isinstance(channel, discord.TextChannel):
+                # Not from the newest message that came: one before it may be missing.
+                await self._read_back(channel, max(floor, recent), mark=True)
 
     async def _catch_up_channel(self, channel: discord.TextChannel, away: int) -> None:
         newest = channel.last_message_id or 0

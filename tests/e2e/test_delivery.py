@@ -1,13 +1,19 @@
 """Every message is answered once, whatever the gateway and the REST API do meanwhile."""
 
+import asyncio
 import signal
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
+from bridge import address
+from bridge.bot import Bridge
+from bridge.config import child_environment, find_claude, load
 from bridge.rehearsal.discord import LoopbackDiscord
+from state import Store
 from tests.e2e.rig import Rig
 
 pytestmark = pytest.mark.e2e
@@ -171,6 +177,50 @@ async def test_a_message_whose_event_was_lost_is_found_at_the_next_connection(ri
     await rig.answer(thread, "beta | saw: alpha")
     await rig.answer(opener["id"], "Echo #1: gamma")
     assert sorted(rig.prompts()) == ["alpha", "beta", "gamma"]
+
+
+@asynccontextmanager
+async def bot_in_this_process(rig: Rig) -> AsyncGenerator[Bridge]:
+    """The bot, so that a test can make it do now what it does every few minutes."""
+    environ = rig.environment()
+    config = load(environ)
+    token = config.token.get_secret_value()
+    store = await Store.open(config.state_dir)
+    await address.use(str(config.discord_url), token)
+    claude = find_claude(config, environ)
+    async with Bridge(config, child_environment(config, environ), claude, store) as bridge:
+        await bridge.login(token)
+        running = asyncio.create_task(bridge.connect())
+        await bridge.ready_once.wait()
+        yield bridge
+    await running
+    await store.close()
+
+
+@pytest.mark.settings("stopped")
+async def test_a_message_whose_event_was_lost_is_found_though_later_ones_came(rig: Rig) -> None:
+    d = rig.discord
+    async with bot_in_this_process(rig) as bridge:
+        thread = await rig.open("alpha")
+        await rig.settled(thread, 1)
+        d.faults.lose("MESSAGE_CREATE", times=2)
+        await rig.say(thread, "lost in the thread")
+        opener = (await d.say(d.general, "lost in the channel"))["id"]
+        await rig.say(thread, "later in the thread")
+        later = await rig.open("later in the channel")
+        await rig.settled(thread, 2)
+        await rig.settled(later, 1)
+        await bridge.inbox.patrol(active=3600)
+        await rig.answer(thread, ": lost in the thread | saw:")
+        await rig.answer(opener, ": lost in the channel | saw:")
+        assert sorted(Counter(rig.prompts()).values()) == [1] * 5
+
+        await d.delete_channel(opener)
+        await rig.until(lambda: bridge.store.get(int(opener)) is None)
+        await bridge.inbox.patrol(active=3600)
+        last = await rig.open("the last")
+        await rig.settled(last, 1)
+        assert len(rig.prompts()) == 6, "what somebody deleted is not begun again"
 
 
 KINDS_OF_CALLS = (
