@@ -18,6 +18,9 @@ LONG_PASTE = "message.txt"
 """The name that Discord's client gives to a text that is too long for a message."""
 
 MAX_INLINE_TEXT = 200_000
+MAX_PASTED_TEXT = 500_000
+"""Characters; a paste is what the person says, so it is a file only where no window would take it.
+"""
 MAX_IMAGE_BYTES = 3_750_000
 """The API takes 5 MB of base64, which are 3.75 MB of image."""
 MAX_NAME = 200
@@ -63,9 +66,9 @@ async def _part(number: int, file: Attachment, downloads: Downloads, inbox: Path
     except NotFetched as fault:
         return _Part(note=f"📎 {file.filename} was left out: {fault}")
     text = as_text(data)
+    if text is not None and file.filename == LONG_PASTE and len(text) <= MAX_PASTED_TEXT:
+        return _Part(text=text)
     if text is not None and len(text) <= MAX_INLINE_TEXT:
-        if file.filename == LONG_PASTE:
-            return _Part(text=text)
         return _Part(text=f'<file name="{safe_name(file.filename)}">\n{text}\n</file>')
     media = image_type(data)
     if media and len(data) <= MAX_IMAGE_BYTES and max(image_size(data)) <= MAX_IMAGE_EDGE:
