@@ -216,7 +216,7 @@ async def test_a_message_whose_event_was_lost_is_found_though_later_ones_came(ri
         assert sorted(Counter(rig.prompts()).values()) == [1] * 5
 
         await d.delete_channel(opener)
-        await rig.until(lambda: bridge.store.get(int(opener)) is None)
+        await rig.eventually(lambda: bridge.store.get(int(opener)) is None)
         await bridge.inbox.patrol(active=3600)
         last = await rig.open("the last")
         await rig.settled(last, 1)
