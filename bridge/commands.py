@@ -189,7 +189,10 @@ class Commands(app_commands.CommandTree[discord.Client]):
         async def tidy(interaction: discord.Interaction[Any], dry_run: bool = False) -> None:
             answer = await self._begin(interaction, private=True)
             folder, owned = self._runner.state_dir, self._runner.markers()
-            orphans = await asyncio.to_thread(cleanup.scan, folder, owned)
+            found = await asyncio.to_thread(cleanup.scan, folder, owned)
+            # What was started while the scan ran has an owner by now.
+            owned = self._runner.markers()
+            orphans = [orphan for orphan in found if orphan.marker not in owned]
             report = None
             if orphans and not dry_run:
                 report = await cleanup.end(orphans, grace=self._runner.grace)

@@ -18,6 +18,7 @@ from bridge.narration import Narration
 from bridge.outcome import (
     Answered,
     Cut,
+    Died,
     Outcome,
     Refused,
     Stopped,
@@ -38,6 +39,7 @@ from bridge.protocol import (
     unsupported_line,
 )
 from bridge.render import Renderer
+from bridge.runner import Seat
 from bridge.services import Services
 from bridge.session import Session
 from bridge.turn import ActiveTurn, contents, prompt_id
@@ -47,8 +49,6 @@ log = logging.getLogger(__name__)
 
 WAITING = "⏳"
 TYPING_INTERVAL = 8.0
-LOST_RESULT_GRACE = 2.0
-"""Seconds that the result of a finished turn may still take to arrive after a restart."""
 
 
 class Conversation:
@@ -135,8 +135,9 @@ class Conversation:
         """
         dropped = self._drop(self.record.queue)
         self._change(ledger.cut_off)
+        ending = self._spawn(self._end_process(self._part(), by))
         await self._s.store.durable()
-        await self._end_process(by)
+        await ending
         return dropped
 
     async def fork(self) -> bool:
@@ -150,7 +151,7 @@ class Conversation:
         self._change(lambda r: r.model_copy(update={"pending_fork": True}))
         await self._s.store.durable()
         if self.active is None:
-            await self._end_process("the fork")
+            await self._end_process(self._part(), "the fork")
         return True
 
     async def forget(self) -> None:
@@ -158,7 +159,7 @@ class Conversation:
         self._drop(self.record.queue)
         if self.active is not None:
             self.active.reply.finish([])
-        await self._end_process("the deletion of the thread")
+        await self._end_process(self._part(), "the deletion of the thread")
         await self.close()
         self._s.store.remove(self.thread)
 
@@ -169,10 +170,16 @@ class Conversation:
                 self._spawn(self._unmark(item.message))
         return len(items)
 
-    async def _end_process(self, by: str) -> None:
-        if self.active is not None and not self.active.over:
-            await self.session.interrupt(self.active, by)
-        await self.session.end()
+    def _part(self) -> tuple[ActiveTurn | None, Seat | None]:
+        """The turn and the process of now; nothing that begins later is given that process."""
+        return self.active, self._s.runner.retire(self.thread)
+
+    async def _end_process(self, part: tuple[ActiveTurn | None, Seat | None], by: str) -> None:
+        turn, seat = part
+        if turn is not None and not turn.over:
+            await self.session.interrupt(turn, by)
+        if seat is not None:
+            await self._s.runner.end(seat)
 
     # --- the worker -----------------------------------------------------------------------------
     def wake(self) -> None:
@@ -205,13 +212,13 @@ class Conversation:
             except Exception as fault:
                 # A fault of the bot itself ends one turn, with a message, and not the thread.
                 log.exception("thread %d: a turn failed", self.thread)
-                if self.active is None:
+                left = self.record.turn
+                turn = self.active or (self._activate(left) if left else None)
+                if turn is None:
                     raise
                 words = f"{type(fault).__name__}: {fault}"
                 todo = "Its log says more; your next message is taken as usual."
-                self._finish(
-                    self.active, Refused("The bot itself failed in this turn.", todo, words)
-                )
+                self._finish(turn, Refused("The bot itself failed in this turn.", todo, words))
 
     async def _begin(self, item: Queued) -> None:
         record = self.record
@@ -275,6 +282,12 @@ class Conversation:
             turn.narration.note(
                 "⚠️ The earlier session is not on this machine any more: "
                 "Claude starts afresh and does not know what was said before"
+            )
+            turn.again()
+            outcome = await self.session.run(turn, lambda: self._prompt(turn))
+        elif isinstance(outcome, Died) and await self.session.untouched(turn):
+            log.warning(
+                "thread %d: its process was dying already, another one is asked", self.thread
             )
             turn.again()
             outcome = await self.session.run(turn, lambda: self._prompt(turn))
@@ -375,11 +388,21 @@ class Conversation:
         turn.narration.close()
         self.active = None
         if self.record.pending_fork:
-            self._spawn(self._s.runner.stop(self.thread))
+            self._spawn(self._end_process(self._part(), "the fork"))
         else:
             self._s.runner.release(self.thread)
-        turn.reply.finish(contents(turn.renderer, turn.narration.segments, words))
+        self._show_all(turn, words)
         self._spawn(self._delivered(turn))
+
+    def _show_all(self, turn: ActiveTurn, words: str) -> None:
+        try:
+            shown = contents(turn.renderer, turn.narration.segments, words)
+        except Exception:
+            # The reply must come to its end whatever is in it: the next one waits for that.
+            log.exception("thread %d: a reply cannot be rendered", self.thread)
+            text = turn.narration.text
+            shown = [*(text[at : at + 1900] for at in range(0, len(text), 1900)), words]
+        turn.reply.finish(shown)
 
     async def _delivered(self, turn: ActiveTurn) -> None:
         await turn.reply.over()

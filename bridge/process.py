@@ -80,8 +80,6 @@ class LiveProcess:
         loop = asyncio.get_running_loop()
         self.info = info
         self.adopted = adopted
-        self.resumed = False
-        """The process was started to go on with a session, and had no prompt yet."""
         self._sink: Callable[[Event], None] = _nowhere
         self.ended: asyncio.Future[Exit] = loop.create_future()
         self.last_output = loop.time()

@@ -79,9 +79,8 @@ class Runner:
 
     def markers(self) -> set[str]:
         """The markers of all processes that a thread owns."""
-        stored = {r.process.marker for r in self._store.threads().values() if r.process}
-        stored |= {want.marker for want in self._starting.values()}
-        return stored | {seat.process.info.marker for seat in self._seats.values()}
+        starting = {want.marker for want in self._starting.values()}
+        return starting | {seat.process.info.marker for seat in self._seats.values()}
 
     # --- take and give back ---------------------------------------------------------------------
     def take(self, thread: int) -> LiveProcess | None:
@@ -109,14 +108,18 @@ class Runner:
             return await asyncio.shield(launching)
         except asyncio.CancelledError:
             # Once begun, a start is not undone half-way: the process is seated, then stopped.
-            launching.add_done_callback(lambda _: self._spawn(self.stop(want.thread)))
+            launching.add_done_callback(lambda done: self._undo(want.thread, done))
             raise
+
+    def _undo(self, thread: int, launched: "asyncio.Task[LiveProcess]") -> None:
+        seat = self._seats.get(thread)
+        if seat and not launched.exception() and seat.process is launched.result():
+            self._spawn(self._stop(seat))
 
     async def _launch(self, want: Launch) -> LiveProcess:
         try:
             info = await asyncio.to_thread(self._launcher.start, want)
             process = LiveProcess(info, adopted=False)
-            process.resumed = want.resume is not None
             self._seat(want.thread, process)
             self._store.update(want.thread, lambda r: r.model_copy(update={"process": info}))
             # Before it is given anything to do: a bot that finds no trace of it would start
@@ -141,7 +144,16 @@ class Runner:
         self._changed()
 
     async def attach_all(self) -> None:
-        """After a restart of the bot: take over what still lives, bury what does not."""
+        """After a restart of the bot: take over what still lives, bury what does not.
+
+        What lives and is in no record (the last bot died while it started it) is ended first: it
+        may have the session that a thread resumes next.
+        """
+        folder = self._launcher.state_dir
+        stored = {r.process.marker for r in self._store.threads().values() if r.process}
+        if lost := await asyncio.to_thread(cleanup.scan, folder, stored):
+            log.warning("%d processes that no thread owns are ended", len(lost))
+            await cleanup.end(lost, grace=self.grace)
         for thread, record in self._store.threads().items():
             if record.process is None:
                 continue
@@ -156,9 +168,7 @@ class Runner:
                 await self._stop(seat)
             else:
                 self.release(thread)
-        await asyncio.to_thread(
-            cleanup.sweep_run_dirs, self._launcher.state_dir, frozenset(self.markers())
-        )
+        await asyncio.to_thread(cleanup.sweep_run_dirs, folder, self.markers())
 
     def _attach(self, info: Process) -> LiveProcess | None:
         found = proc.identity(info.pid)
@@ -240,7 +250,7 @@ class Runner:
                 while self.count >= self._max:
                     victim = self._longest_idle()
                     if victim is not None:
-                        await self._stop(victim)
+                        await self.end(victim)
                     else:
                         await wait()
                 if self._owner(want) is None:
@@ -293,7 +303,19 @@ class Runner:
         """
         seat = self._seats.get(thread)
         if seat is not None:
-            await self._stop(seat)
+            await self.end(seat)
+
+    def retire(self, thread: int) -> Seat | None:
+        """From now on nobody takes the thread's process; `end` has still to end it."""
+        seat = self._seats.get(thread)
+        if seat is not None:
+            seat.busy = seat.leaving = True
+            seat.cancel_eviction()
+        return seat
+
+    async def end(self, seat: Seat) -> None:
+        """`stop` for one process, whatever the thread has by then; once begun, it goes on."""
+        await asyncio.shield(self._spawn(self._stop(seat)))
 
     async def _stop(self, seat: Seat) -> None:
         seat.busy = seat.leaving = True  # nobody may take it now
@@ -315,10 +337,11 @@ class Runner:
         await self._end_carriers(process.info)
         await _within(process, self.grace)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def close(self) -> None:
         """Let go of all processes: they live on in their shims and are found by the next bot."""

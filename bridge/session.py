@@ -21,8 +21,8 @@ from state import Record
 
 log = logging.getLogger(__name__)
 
-LOST_RESULT_GRACE = 2.0
-"""Seconds that the result of a finished turn may still take to arrive after a restart."""
+SILENT_START = 2.0
+"""Seconds after which a prompt that was not acknowledged is asked about."""
 
 
 class Session:
@@ -94,26 +94,25 @@ class Session:
             return Refused("Claude Code could not be started.", "Send it again.", str(fault))
         if process is None:
             return turn.done.result()
-        prompt = await compose()
+        composing = self._spawn(compose())
+        await asyncio.wait({composing, turn.done}, return_when=asyncio.FIRST_COMPLETED)
         if turn.over:
+            composing.cancel()
             return turn.done.result()
+        prompt = composing.result()
         process.last_output = asyncio.get_running_loop().time()
         turn.sent = True
         try:
             process.send(user_line(prompt.content, turn.prompt_id))
         except ProcessGone:
             return Died(await process.ended)
-        if process.resumed:
-            process.resumed = False
-            self._spawn(self._confirm(turn, process))
         return await self.follow(turn, process)
 
     async def follow(self, turn: ActiveTurn, process: LiveProcess) -> Outcome:
         """Wait for the end of a turn whose prompt the process has."""
         self._listen(process)
-        adopted = process.adopted
-        if adopted:
-            self._spawn(self._confirm(turn, process))
+        adopted, process.adopted = process.adopted, False
+        self._spawn(self._confirm(turn, process, may_run=adopted))
         outcome = await turn.wait(process, self.limits)
         if adopted:
             # The bot before this one heard the beginning of a message that was not written then.
@@ -191,23 +190,21 @@ class Session:
             self.thread, lambda r: ledger.continued_as(r, sid), generation=turn.generation
         )
 
-    async def _confirm(self, turn: ActiveTurn, process: LiveProcess) -> None:
-        """Has the session taken the prompt as new? A session takes a prompt id once.
+    async def _confirm(self, turn: ActiveTurn, process: LiveProcess, *, may_run: bool) -> None:
+        """Has the session taken the prompt as new? It takes a prompt id once, and says so at once.
 
-        If it was passed over, a bot that crashed had asked it before. In a process that lived on,
-        the turn then runs, or is over: the transcript tells, and a result on its way has a moment
-        to arrive. A process that was started for this turn has nothing more to say about it.
+        If it passed the prompt over, a bot that crashed had asked it before. In a process that
+        lived on (`may_run`) that turn then runs, or is over: the transcript tells.
         """
-        lived_on, process.adopted = process.adopted, False
+        await asyncio.wait({turn.done}, timeout=SILENT_START)
+        if turn.accepted or turn.over:
+            return
         try:
             await process.ask("bridge_sync", within=self._s.config.silence_timeout)
         except (ProcessGone, TimeoutError):
             return
-        if turn.accepted or turn.over:
-            return
-        await asyncio.wait({turn.done}, timeout=LOST_RESULT_GRACE)
         known = await self.records(turn.prompt_id)
-        if turn.over or not known.asked or (lived_on and not known.finished):
+        if turn.accepted or turn.over or not known.asked or (may_run and not known.finished):
             return
         turn.narration.recover(known.records[1:])
         turn.end(Answered(None) if known.finished else Cut())
@@ -228,6 +225,10 @@ class Session:
                 return found
         return TurnRecords([])
 
+    async def untouched(self, turn: ActiveTurn) -> bool:
+        """The process died before it took the prompt: it said nothing, and wrote down nothing."""
+        return not turn.heard and not (await self.records(turn.prompt_id)).asked
+
     async def interrupt(self, turn: ActiveTurn, by: str) -> None:
         """End a turn, and its process only if there is no other way."""
         turn.stopped_by = by
@@ -246,11 +247,6 @@ class Session:
         if not turn.over:
             await self._s.runner.stop(self.thread)
             turn.end(Stopped(by))
-
-    async def end(self) -> None:
-        """End the process; returns once it is confirmed to be gone."""
-        async with self._gate:
-            await self._s.runner.stop(self.thread)
 
     @property
     def _record(self) -> Record:

@@ -59,6 +59,8 @@ class ActiveTurn:
     """What the CLI itself said of the end, whoever brought it about."""
     accepted: bool = False
     """The CLI has taken the prompt, as one that it did not know."""
+    heard: bool = False
+    """The process has said something since it had the prompt."""
     stopped_by: str | None = None
     questions: set[str] = field(default_factory=set[str])
     """Open questions to a person: silence is no fault while there are any."""
@@ -80,6 +82,7 @@ class ActiveTurn:
 
     def feed(self, event: Event) -> None:
         """Take an event of the process."""
+        self.heard = True
         if isinstance(event, CommandLifecycle):
             self.accepted |= event.command_uuid == self.prompt_id and event.state != "completed"
         elif self.narration.feed(event) and not isinstance(event, Result):
