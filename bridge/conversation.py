@@ -72,6 +72,12 @@ class Conversation:
             raise LookupError(f"thread {self.thread} has no record")
         return record
 
+    @property
+    def idle(self) -> bool:
+        """Nothing was said for an hour, and no process is there to begin anything."""
+        busy = self.active is not None or self._tasks or self.session.process is not None
+        return not busy and time.time() - self.record.last_used > 3600
+
     # --- messages -------------------------------------------------------------------------------
     def submit(self, item: Queued) -> None:
         """Put a message in the queue. The caller has seen to it that it comes once."""

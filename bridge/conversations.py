@@ -5,6 +5,9 @@ import asyncio
 from bridge.conversation import Conversation
 from bridge.services import Services
 
+SOME = 256
+"""Conversations that are kept, used or not; all they know is in the store anyway."""
+
 
 class Conversations:
     """Maps thread ids to conversations."""
@@ -18,6 +21,8 @@ class Conversations:
         """The conversation of a thread that has a record."""
         found = self._all.get(thread)
         if found is None:
+            if len(self._all) >= SOME:
+                self._all = {t: c for t, c in self._all.items() if not c.idle}
             found = self._all[thread] = Conversation(thread, self._services)
         return found
 

@@ -7,6 +7,9 @@ from typing import Literal
 from bridge.protocol import Result
 from state import Lineage, Queued, Record, Turn, Usage
 
+LINEAGE_LIMIT = 50
+"""Former sessions that a record names; their transcripts stay on disk in any case."""
+
 
 def queued(record: Record, item: Queued) -> Record:
     """A message was taken in, and waits."""
@@ -154,7 +157,8 @@ def _with_past(
 ) -> tuple[Lineage, ...]:
     if record.sid is None:
         return record.lineage
-    return (*record.lineage, Lineage(sid=record.sid, reason=reason, at=time.time()))
+    past = Lineage(sid=record.sid, reason=reason, at=time.time())
+    return (*record.lineage, past)[-LINEAGE_LIMIT:]
 
 
 def cost_of(record: Record, result: Result | None) -> float | None:

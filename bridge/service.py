@@ -63,7 +63,7 @@ async def _run_bot(config: Config, environ: Mapping[str, str], claude: Path, sto
     with _stopped_by_signals(bridge):
         try:
             async with bridge:
-                await persist("log in", lambda: bridge.login(config.token.get_secret_value()))
+                await persist("log in", lambda: _log_in(bridge, config.token.get_secret_value()))
                 await bridge.connect()
         except discord.LoginFailure:
             log.error("Discord does not take the token: copy a new one from the developer portal")
@@ -78,6 +78,15 @@ async def _run_bot(config: Config, environ: Mapping[str, str], claude: Path, sto
             log.exception("the connection to Discord is lost for good")
             return FAILED
     return OK
+
+
+async def _log_in(bridge: Bridge, token: str) -> None:
+    try:
+        await bridge.login(token)
+    except BaseException:
+        # discord.py makes a new HTTP session for each try, and leaves the old one open.
+        await bridge.http.close()
+        raise
 
 
 @contextmanager
