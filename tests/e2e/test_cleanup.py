@@ -26,13 +26,21 @@ def stranger() -> Generator[subprocess.Popen[bytes]]:
 
 
 async def orphan(rig: Rig) -> list[psutil.Process]:
-    """Kill the bot and its memory: what still lives has no owner any more."""
+    """Kill the bot and its memory: what still lives has no owner any more.
+
+    The next bot does not find it when it starts, but only later.
+    """
     await rig.stop(signal.SIGKILL)
     for file in rig.state.glob("state.json*"):
         file.unlink()
     left = rig.processes()
     assert left
+    runs, hidden = rig.state / "run", rig.folder / "hidden"
+    runs.rename(hidden)
     await rig.start()
+    runs.mkdir(exist_ok=True)
+    for folder in hidden.iterdir():
+        folder.rename(runs / folder.name)
     return left
 
 
