@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+LONGEST_NAME = 200
+"""Characters of a project's folder name that are the CLI's own rule; longer ones are looked for."""
+
 _FINAL = ("end_turn", "stop_sequence", "max_tokens", "refusal")
 
 
@@ -17,14 +20,19 @@ def projects_dir(environment: Mapping[str, str]) -> Path:
 
 
 def project_folder_name(cwd: str) -> str:
-    """How the CLI names a project's folder: each character but ASCII letters and digits is `-`."""
-    return re.sub(r"[^A-Za-z0-9]", "-", cwd)
+    """How the CLI names a project's folder: each character but ASCII letters and digits is `-`.
+
+    Characters are UTF-16 units. The CLI cuts names of over `LONGEST_NAME` and adds a checksum of
+    its own.
+    """
+    return re.sub(r"[^A-Za-z0-9]", lambda found: "--" if found[0] > "\uffff" else "-", cwd)
 
 
 def find_transcript(projects: Path, sid: str, cwd: str) -> Path | None:
     """A session's transcript: in the folder of `cwd`, else in that of any other project."""
-    expected = projects / project_folder_name(cwd) / f"{sid}.jsonl"
-    if expected.is_file():
+    name = project_folder_name(cwd)
+    expected = projects / name / f"{sid}.jsonl"
+    if len(name) <= LONGEST_NAME and expected.is_file():
         return expected
     return next(iter(projects.glob(f"*/{sid}.jsonl")), None)
 

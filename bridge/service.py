@@ -43,6 +43,9 @@ async def _serve(config: Config, environ: Mapping[str, str], claude: Path) -> in
     except StoreLocked as held:
         log.error("%s", held)
         return FAILED
+    except OSError as fault:
+        log.error("the state in %s cannot be used: %s", config.state_dir, fault)
+        return FAILED
     try:
         for notice in store.notices:
             log.warning("%s", notice)

@@ -214,7 +214,7 @@ def test_a_transcript_is_found_in_its_own_folder_before_any_other(tmp_path: Path
 @given(st.text())
 def test_a_projects_folder_is_letters_digits_and_dashes(cwd: str) -> None:
     name = history.project_folder_name(cwd)
-    assert len(name) == len(cwd)
+    assert len(name) == len(cwd.encode("utf-16-le", "surrogatepass")) // 2
     assert all((c.isascii() and c.isalnum()) or c == "-" for c in name)
 
 
