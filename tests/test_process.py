@@ -418,8 +418,9 @@ async def test_a_folder_that_cannot_be_opened_leaves_nothing_open(pipes: Pipes) 
 async def test_an_end_tells_its_reason_and_what_stderr_said(
     start: Starter, script: str, code: int | None, number: int | None, reason: str
 ) -> None:
-    run = start("sh", "-c", f"echo last words >&2; {script}")
+    run = start("sh", "-c", f"read go; echo last words >&2; {script}")
     async with attached(run) as (process, _):
+        process.send(b"go\n")
         async with asyncio.timeout(WITHIN):
             ended = await process.ended
         assert ended == Exit(code, number, "last words")
@@ -430,18 +431,22 @@ async def test_an_end_tells_its_reason_and_what_stderr_said(
 
 async def test_all_that_was_printed_is_delivered_before_the_end(start: Starter) -> None:
     script = "for i in $(seq 400); do echo '{\"type\":\"n'$i'\"}'; done; printf torn; exit 1"
-    run = start("sh", "-c", f"sleep 0.1; {script}")
+    run = start("sh", "-c", f"read go; {script}")
     async with attached(run) as (process, heard):
+        process.send(b"go\n")
         async with asyncio.timeout(WITHIN):
             await process.ended
         assert heard.rest() == [f"n{i}" for i in range(1, 401)]
 
 
-async def test_a_killed_shim_is_an_end_too(pipes: Pipes) -> None:
+async def test_a_killed_shim_is_an_end_too_and_what_is_left_in_the_pipe_still_counts(
+    pipes: Pipes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "READ_SIZE", 4)
     process, heard = pipes.attach(), Heard()
     process.sink = heard
-    await pipes.say(event("last"))
     pipes.end()
+    await pipes.say(event("last"))
     async with asyncio.timeout(WITHIN):
         ended = await process.ended
     assert (ended.code, ended.signal) == (None, None)
