@@ -7,7 +7,7 @@ import asyncio
 
 import pytest
 
-from bridge.process import MAX_LINE
+from bridge.process import MAX_LINE, READ_SIZE
 from tests.e2e.programs import standin
 from tests.e2e.rig import Rig
 
@@ -34,7 +34,7 @@ ODDITIES = (
     "COUNT 5",
     "BULK 5000000",
     "STDERR 1000000",
-    f"BULK {MAX_LINE + 1}",
+    f"BULK {MAX_LINE + 2 * READ_SIZE}",
 )
 """Words after which the stand-in answers in an odd way, but does answer."""
 
@@ -108,6 +108,8 @@ async def test_whatever_the_cli_prints_the_answer_is_shown_once(rig: Rig) -> Non
         shown = await rig.answer(thread, "Echo: and on")
         assert "⚠️" not in shown
         assert shown.count(f"Echo: {words} now") == 1
+        # Only a line over the cap is passed over: the call that it would have ended has no end.
+        assert shown.count("✅") == (words == "BULK 5000000"), shown
 
     async with asyncio.TaskGroup() as group:
         for words in ODDITIES:

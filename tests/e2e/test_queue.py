@@ -130,8 +130,9 @@ async def test_the_queue_goes_on_after_a_fault_of_the_bot_itself(rig: Rig) -> No
 # --- /stop --------------------------------------------------------------------------------------
 
 
+@pytest.mark.settings(BRIDGE_STOP_GRACE="300")
 async def test_stop_ends_the_turn_and_drops_what_waits(rig: Rig) -> None:
-    """The session stays, and its process with it (B14, B30)."""
+    """The session stays, and its process with it (B14, B30); no time of grace is waited for."""
     thread = await busy_thread(rig)
     (cli,) = rig.clis()
     await queued(rig, thread, "dropped one", "dropped two")
