@@ -20,7 +20,7 @@ from bridge.access import Access
 from bridge.config import Config
 from bridge.conversations import Conversations
 from bridge.discord_io.outbox import Outbox
-from bridge.discord_io.retry import THREAD_EXISTS, UNKNOWN_MESSAGE, persist
+from bridge.discord_io.retry import FOREVER, THREAD_EXISTS, UNKNOWN_MESSAGE, persist
 from bridge.render.names import thread_name
 from state import Attachment, Queued, Record, Store
 
@@ -144,7 +144,7 @@ class Inbox:
         """A forum's post is a thread from the start, and a bot that went away may have made it."""
         http = self._client.http
         try:
-            await persist("look for a thread", lambda: http.get_channel(message))
+            await persist("look for a thread", lambda: http.get_channel(message), patience=FOREVER)
         except discord.NotFound:
             await self._make_thread(channel, message)
 
@@ -160,6 +160,7 @@ class Inbox:
                 lambda: http.start_thread_with_message(
                     channel, message, name=record.title, auto_archive_duration=ARCHIVE_AFTER
                 ),
+                patience=FOREVER,
             )
         except discord.HTTPException as refused:
             if refused.code == THREAD_EXISTS:

@@ -2,7 +2,7 @@
 
 A reply is a list of messages that grows while Claude writes. Each message is sent once (a nonce
 lets Discord recognise a repetition) and then edited. Streaming edits are paced; the final state
-is not held back.
+is not held back. An outage ends no reply, however long it is: only a refusal does.
 """
 
 import asyncio
@@ -14,7 +14,13 @@ from typing import Any
 import aiohttp
 import discord
 
-from bridge.discord_io.retry import ARCHIVED, TOO_MANY_OLD_EDITS, UNKNOWN_MESSAGE, persist
+from bridge.discord_io.retry import (
+    ARCHIVED,
+    FOREVER,
+    TOO_MANY_OLD_EDITS,
+    UNKNOWN_MESSAGE,
+    persist,
+)
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +146,9 @@ class Outbox:
     async def unarchive(self, thread: int) -> None:
         """Open an archived thread again."""
         await persist(
-            "open the thread again", lambda: self._client.http.edit_channel(thread, archived=False)
+            "open the thread again",
+            lambda: self._client.http.edit_channel(thread, archived=False),
+            patience=FOREVER,
         )
 
     async def drain(self, seconds: float) -> None:
@@ -249,9 +257,6 @@ class Reply:
         except discord.HTTPException as refused:
             self.failure = f"{refused.status} {refused.code}: {refused.text}"
             log.warning("a reply in channel %d was refused: %s", self._target.id, self.failure)
-        except (aiohttp.ClientError, OSError, TimeoutError) as outage:
-            self.failure = str(outage) or type(outage).__name__
-            log.error("a reply in channel %d did not arrive: %s", self._target.id, self.failure)
         finally:
             if not self.settled.done():
                 self.settled.set_result(None)
@@ -305,7 +310,8 @@ class Reply:
         """Delete the messages from that index on."""
         for message in self.messages[first:]:
             with contextlib.suppress(discord.NotFound):
-                await persist("delete", self._target.get_partial_message(message).delete)
+                gone = self._target.get_partial_message(message)
+                await persist("delete", gone.delete, patience=FOREVER)
             self._on_gone(message)
         del self.messages[first:], self._shown[first:]
 
@@ -314,9 +320,9 @@ class Reply:
     ) -> discord.Message:
         """Make the request; a thread that was archived meanwhile is opened again for it."""
         try:
-            return await persist(what, call)
+            return await persist(what, call, patience=FOREVER)
         except discord.HTTPException as refused:
             if refused.code != ARCHIVED:
                 raise
         await self._outbox.unarchive(self._target.id)
-        return await persist(what, call)
+        return await persist(what, call, patience=FOREVER)
