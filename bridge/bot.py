@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+import os
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from bridge.commands import Commands
 from bridge.config import Config
 from bridge.conversations import Conversations
 from bridge.discord_io.attachments import Downloads
+from bridge.discord_io.backlog import Backlog
 from bridge.discord_io.inbox import Inbox
 from bridge.discord_io.outbox import Outbox
 from bridge.interact.approvals import AnswerButton, Approvals
@@ -26,6 +28,7 @@ from state import Store
 
 log = logging.getLogger(__name__)
 
+CATCH_UP_INTERVAL = 10.0
 PATROL_INTERVAL = 300.0
 HEARTBEAT_INTERVAL = 20.0
 DEAF = 120.0
@@ -87,11 +90,12 @@ class Bridge(discord.Client):
             )
         )
         self.inbox = Inbox(self, config, store, self.access, self.conversations, self.outbox)
+        self.backlog = Backlog(self, config, store, self.access, self.inbox, self.outbox)
         self.tree = Commands(self, self.access, self.conversations, self.runner, store, self.outbox)
         self._heartbeat = config.state_dir / "heartbeat"
         self._last_event = self._last_heartbeat()
-        self._disconnects = 0
-        self._listening = False
+        self._hearing: object | None = None  # another one for each time that events came again
+        self._caught_up = False
         self._synced: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self.ready_once = asyncio.Event()
@@ -158,25 +162,33 @@ class Bridge(discord.Client):
     async def on_ready(self) -> None:
         """A new gateway session, the first or a later one: what came before it was not sent."""
         log.info("connected as %s to %d servers", self.user, len(self.guilds))
-        self._spawn(self._begin())
-
-    async def _begin(self) -> None:
-        await self._catch_up()
-        await self._sync_guilds()  # one may have come, or not have been told, meanwhile
+        self._hear()
+        self._spawn(self._sync_guilds())  # one may have come, or not have been told, meanwhile
         if not self.ready_once.is_set():
             self.ready_once.set()
             notify.notify("READY=1")
-            self._spawn(self._beat())
-            self._spawn(self._patrol())
-
-    async def on_disconnect(self) -> None:
-        """The gateway is gone; until it was caught up with, nothing proves that we hear all."""
-        self._disconnects += 1
-        self._listening = False
+            interval = min(HEARTBEAT_INTERVAL, notify.watchdog_interval() or HEARTBEAT_INTERVAL)
+            self._spawn(self._every(interval, self._beat))
+            self._spawn(self._every(CATCH_UP_INTERVAL, self._catch_up_again))
+            self._spawn(self._every(PATROL_INTERVAL, self._patrol))
 
     async def on_resumed(self) -> None:
         """The gateway session goes on, and has sent what it kept."""
-        self._spawn(self._catch_up())
+        self._hear()
+
+    async def on_disconnect(self) -> None:
+        """The gateway is gone; until it was caught up with, nothing proves that we hear all."""
+        self._hearing = None
+        self._caught_up = False
+
+    async def on_guild_available(self, guild: discord.Guild) -> None:
+        """A server is there: before the gateway is ready, later than that, or once again."""
+        if self._hearing is not None:
+            self._spawn(self._catch_up())
+
+    async def on_guild_unavailable(self, guild: discord.Guild) -> None:
+        """A server has an outage."""
+        self.backlog.fell_behind(guild.id, self._last_event)
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
         """The bot was invited to a server."""
@@ -200,6 +212,7 @@ class Bridge(discord.Client):
 
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
         """A thread was deleted."""
+        self.inbox.deleted(payload.thread_id)
         await self.conversations.forget(payload.thread_id)
 
     async def on_thread_create(self, thread: discord.Thread) -> None:
@@ -208,18 +221,30 @@ class Bridge(discord.Client):
             await thread.join()
 
     # --- what goes on by itself -----------------------------------------------------------------
+    def _hear(self) -> None:
+        """Events come again, from now on: read back what came before."""
+        self._hearing = object()
+        for guild in self.guilds:
+            self.backlog.fell_behind(guild.id, self._last_event)
+        self._spawn(self._catch_up())
+
     async def _catch_up(self) -> None:
-        begun, disconnects = time.time(), self._disconnects
-        await self.inbox.catch_up(self._last_event)
-        if disconnects == self._disconnects:
+        begun, hearing = time.time(), self._hearing
+        if hearing is None:
+            return
+        done = await self.backlog.catch_up()
+        if done and hearing is self._hearing:
             self._last_event = max(self._last_event, begun - DEAF)
-            self._listening = True
+            self._caught_up = True
+            await self._beat()
+
+    async def _catch_up_again(self) -> None:
+        if self.backlog.behind:
+            await self._catch_up()
 
     async def _patrol(self) -> None:
-        while True:
-            await asyncio.sleep(PATROL_INTERVAL)
-            if self.healthy:
-                await self.inbox.patrol(active=3600)
+        if self.healthy and self._caught_up:
+            await self.backlog.patrol(active=3600)
 
     async def _beat(self) -> None:
         """Leave a sign of life: for systemd, for a container's health check, for the next start.
@@ -227,24 +252,36 @@ class Bridge(discord.Client):
         It comes from the event loop and only while the gateway answers: a bot that hears nothing
         is to be restarted, however well its process is.
         """
-        interval = min(HEARTBEAT_INTERVAL, notify.watchdog_interval() or HEARTBEAT_INTERVAL)
-        while True:
-            if self.healthy:
+        if self.healthy:
+            notify.notify("WATCHDOG=1")
+            if self._caught_up:
                 self._last_event = max(self._last_event, time.time() - DEAF)
-                notify.notify("WATCHDOG=1")
-                await asyncio.to_thread(self._heartbeat.touch)
-            await asyncio.sleep(interval)
+                await asyncio.to_thread(self._leave_heartbeat, self._last_event + DEAF)
 
     @property
     def healthy(self) -> bool:
         """The gateway is connected, and answers."""
-        return self._listening and not self.is_ws_ratelimited() and self.latency < 60
+        return self._hearing is not None and not self.is_ws_ratelimited() and self.latency < 60
+
+    def _leave_heartbeat(self, at: float) -> None:
+        self._heartbeat.touch()
+        os.utime(self._heartbeat, (at, at))
 
     def _last_heartbeat(self) -> float:
+        """When events were last known to come; at the very first start, now."""
         try:
-            return self._heartbeat.stat().st_mtime
+            return self._heartbeat.stat().st_mtime - DEAF
         except OSError:
             return time.time()
+
+    async def _every(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something again and again; a fault ends it for this one time."""
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await work()
+            except Exception:
+                log.exception("what is done every %g s failed", seconds)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -2,6 +2,7 @@
 
 from state.errors import StoreClosed, StoreError, StoreLocked
 from state.records import (
+    SEEN_LIMIT,
     Attachment,
     Lineage,
     Process,
@@ -14,6 +15,7 @@ from state.records import (
 from state.store import Store
 
 __all__ = [
+    "SEEN_LIMIT",
     "Attachment",
     "Lineage",
     "Process",

@@ -2,18 +2,15 @@
 
 A message id is looked up in the thread's record before anything is done, so that it does not
 matter how often, or on which way, a message comes: as an event, as an event again, or read from the
-channel's history after an outage (`catch_up`).
+channel's history after an outage (`backlog`).
 """
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections import deque
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
-import aiohttp
 import discord
 
 from bridge.access import Access
@@ -22,7 +19,7 @@ from bridge.conversations import Conversations
 from bridge.discord_io.outbox import Outbox
 from bridge.discord_io.retry import FOREVER, THREAD_EXISTS, UNKNOWN_MESSAGE, persist
 from bridge.render.names import thread_name
-from state import Attachment, Queued, Record, Store
+from state import SEEN_LIMIT, Attachment, Queued, Record, Store
 
 log = logging.getLogger(__name__)
 
@@ -30,8 +27,6 @@ ARCHIVE_AFTER = 10080
 """Minutes without activity after which Discord hides a thread: the longest that there is."""
 
 _ORDINARY = (discord.MessageType.default, discord.MessageType.reply)
-_CATCH_UP_LIMIT = 500
-"""Messages of one channel that are read back at most."""
 
 
 class Inbox:
@@ -54,13 +49,15 @@ class Inbox:
         self._conversations = conversations
         self._outbox = outbox
         self._tasks: set[asyncio.Task[None]] = set()
-        self._begun: deque[int] = deque(maxlen=1000)
-        self._floors: dict[int, int] = {}
-        self._stopped = False
+        # More than a record remembers: what is read back may have come as an event meanwhile.
+        self._taken: deque[int] = deque(maxlen=1000)
+        self.used: set[int] = set()
+        """Threads in which something was said lately; whoever reads it drops the quiet ones."""
+        self.stopped = False
 
     def stop(self) -> None:
         """Take nothing more: what comes from now on is read back after the next start."""
-        self._stopped = True
+        self.stopped = True
 
     async def close(self) -> None:
         """Give up what is under way; the next start makes up for it."""
@@ -68,9 +65,10 @@ class Inbox:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    # --- events ---------------------------------------------------------------------------------
     def take(self, message: discord.Message) -> None:
         """Handle a message; what it needs of Discord is done in the background."""
-        if self._stopped or message.type not in _ORDINARY or message.author == self._client.user:
+        if self.stopped or message.type not in _ORDINARY or message.author == self._client.user:
             return
         if message.guild is None or not self._access.permits(message.author):
             return
@@ -78,7 +76,7 @@ class Inbox:
         if self._store.get(channel.id) is not None:
             self._queue(channel.id, message)
         elif isinstance(channel, discord.Thread):
-            if self._mentioned(message) or self._is_forum_post(channel):
+            if self._begins(message):
                 self._adopt(channel, message)
         elif isinstance(channel, discord.TextChannel) and (
             channel.id in self._config.channels or self._mentioned(message)
@@ -100,6 +98,11 @@ class Inbox:
             if thread is not None:
                 self._conversations.of(thread).withdraw(message)
 
+    def deleted(self, thread: int) -> None:
+        """A thread was deleted. The message that opened it may still be there, and is done with."""
+        if self._store.get(thread) is not None:
+            self._store.set_seen(thread, thread)
+
     def _thread_of(self, channel: int, message: int) -> int | None:
         """The thread in which a message may wait: its own, or the one that it has opened."""
         return next((id for id in (channel, message) if self._store.get(id) is not None), None)
@@ -107,25 +110,34 @@ class Inbox:
     # --- which thread ---------------------------------------------------------------------------
     def _queue(self, thread: int, message: discord.Message) -> None:
         record = self._store.get(thread)
-        if record is None or message.id in record.seen:
+        if record is None or message.id in record.seen or message.id in self._taken:
             return
+        before = not forgetful(record) and message.id < min(record.seen, default=0)
+        if before and not self._begins(message):
+            return  # Said before the session began, and no call for it that a later one overtook.
         item = self._item(message)
         if item is not None:
+            self._taken.append(message.id)
+            self.used.add(thread)
             self._conversations.of(thread).submit(item)
 
     def _open(self, channel: discord.TextChannel, message: discord.Message) -> None:
         """A message in a channel opens a thread, which has the message's id."""
         item = self._item(message)
-        if item is None or message.id in self._begun or self._store.get(message.id) is not None:
+        if item is None or message.id in self._taken or self._is_known(message.id):
             return
-        self._begun.append(message.id)
+        self._taken.append(message.id)
+        self.used.add(message.id)
         self._store.put(message.id, self._record(channel.guild.id, channel.id, message))
-        self._store.set_seen(channel.id, message.id)
         making = asyncio.create_task(self._make_thread(channel.id, message.id))
         self._tasks.add(making)
         making.add_done_callback(self._tasks.discard)
         self._outbox.hold(message.id, making)
         self._conversations.of(message.id).submit(item)
+
+    def _is_known(self, thread: int) -> bool:
+        """There is such a thread, or there was before somebody deleted it."""
+        return self._store.get(thread) is not None or self._store.get_seen(thread) is not None
 
     def _adopt(self, thread: discord.Thread, message: discord.Message) -> None:
         """A person's own thread, or a forum's post, becomes a session."""
@@ -167,6 +179,7 @@ class Inbox:
                 return
             log.error("no thread can be opened in channel %d: %s", channel, refused)
             # Nobody could read what a session without a thread says.
+            self.deleted(message)
             await self._conversations.forget(message)
             if refused.code != UNKNOWN_MESSAGE:
                 words = (
@@ -191,9 +204,23 @@ class Inbox:
             last_used=now,
         )
 
-    def _is_forum_post(self, thread: discord.Thread) -> bool:
-        forum = isinstance(thread.parent, discord.ForumChannel)
-        return forum and thread.parent_id in self._config.channels
+    def _begins(self, message: discord.Message) -> bool:
+        """Whether a message makes a session of the thread in which it stands.
+
+        A thread that the bot has opened is one, even if the state that says so was lost.
+        """
+        thread, me = message.channel, self._client.user
+        return self._mentioned(message) or (
+            isinstance(thread, discord.Thread)
+            and me is not None
+            and (
+                thread.owner_id == me.id
+                or (
+                    isinstance(thread.parent, discord.ForumChannel)
+                    and thread.parent_id in self._config.channels
+                )
+            )
+        )
 
     # --- what it says ---------------------------------------------------------------------------
     def _mentioned(self, message: discord.Message) -> bool:
@@ -232,76 +259,7 @@ class Inbox:
             at=message.created_at.timestamp(),
         )
 
-    # --- what was missed ------------------------------------------------------------------------
-    async def catch_up(self, since: float) -> None:
-        """Read back what came while no events did; each message counts once all the same.
 
-        `since` is when events were last known to come, in seconds since the epoch.
-        """
-        away = discord.utils.time_snowflake(datetime.fromtimestamp(since, UTC))
-        for guild in self._client.guilds:
-            for channel in guild.text_channels:
-                await self._catch_up_channel(channel, away)
-            for thread in guild.threads:
-                await self._catch_up_thread(thread, away)
-
-    async def patrol(self, active: float) -> None:
-        """Look for messages whose events were lost, in threads used in the last `active` seconds.
-
-        Discord promises to send an event at most; that it comes, it does not promise.
-        """
-        limit = time.time() - active
-        for thread, record in list(self._store.threads().items()):
-            if record.last_used > limit and record.seen:
-                channel = self._outbox.channel(thread, record.guild)
-                await self._read_back(channel, record.seen[0])
-        recent = discord.utils.time_snowflake(datetime.fromtimestamp(limit, UTC))
-        for id, floor in list(self._floors.items()):
-            channel = self._client.get_channel(id)
-            if isinstance(channel, discord.TextChannel):
-                # Not from the newest message that came: one before it may be missing.
-                await self._read_back(channel, max(floor, recent), mark=True)
-
-    async def _catch_up_channel(self, channel: discord.TextChannel, away: int) -> None:
-        newest = channel.last_message_id or 0
-        if channel.id not in self._config.channels:
-            if newest > away:  # only a mention counts here
-                await self._read_back(channel, away)
-            return
-        seen = self._store.get_seen(channel.id)
-        self._floors.setdefault(channel.id, max(newest, away) if seen is None else seen)
-        if seen is None:
-            # The first time in this channel: what was said before the bot came is not for it.
-            self._store.set_seen(channel.id, max(newest, away))
-        elif newest > seen:
-            await self._read_back(channel, seen, mark=True)
-
-    async def _catch_up_thread(self, thread: discord.Thread, away: int) -> None:
-        record = self._store.get(thread.id)
-        newest = thread.last_message_id or 0
-        after = record.seen[0] if record and record.seen else away
-        if newest > max(after, record.seen[-1] if record and record.seen else 0):
-            await self._read_back(thread, after)
-
-    async def _with_roles(self, message: discord.Message) -> discord.Message:
-        """A message read from the history names its author only; roles have to be asked for."""
-        author, guild = message.author, message.guild
-        if self._config.allowed_roles and guild and not isinstance(author, discord.Member):
-            if author.bot or self._access.permits(author):
-                return message
-            with contextlib.suppress(discord.NotFound):
-                message.author = await guild.fetch_member(author.id)
-        return message
-
-    async def _read_back(
-        self, channel: discord.abc.Messageable, after: int, *, mark: bool = False
-    ) -> None:
-        try:
-            async for message in channel.history(
-                limit=_CATCH_UP_LIMIT, after=discord.Object(after), oldest_first=True
-            ):
-                self.take(await self._with_roles(message))
-                if mark:
-                    self._store.set_seen(message.channel.id, message.id)
-        except (discord.HTTPException, aiohttp.ClientError, OSError) as fault:
-            log.warning("what was missed in %s cannot be read: %s", channel, fault)
+def forgetful(record: Record) -> bool:
+    """Whether messages may have been handled of which the record knows no more."""
+    return len(record.seen) >= SEEN_LIMIT

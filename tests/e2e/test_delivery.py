@@ -210,14 +210,14 @@ async def test_a_message_whose_event_was_lost_is_found_though_later_ones_came(ri
         later = await rig.open("later in the channel")
         await rig.settled(thread, 2)
         await rig.settled(later, 1)
-        await bridge.inbox.patrol(active=3600)
+        await bridge.backlog.patrol(active=3600)
         await rig.answer(thread, ": lost in the thread | saw:")
         await rig.answer(opener, ": lost in the channel | saw:")
         assert sorted(Counter(rig.prompts()).values()) == [1] * 5
 
         await d.delete_channel(opener)
         await rig.eventually(lambda: bridge.store.get(int(opener)) is None)
-        await bridge.inbox.patrol(active=3600)
+        await bridge.backlog.patrol(active=3600)
         last = await rig.open("the last")
         await rig.settled(last, 1)
         assert len(rig.prompts()) == 6, "what somebody deleted is not begun again"

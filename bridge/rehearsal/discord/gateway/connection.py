@@ -230,7 +230,9 @@ class Gateway:
         self.identifies += 1
         session.send("READY", self._ready(session))
         if intents.wants(wanted, "GUILD_CREATE", {}, self._world.bot["id"]):
-            session.send("GUILD_CREATE", guild_create(self._world))
+            # Lost, it stands for a server with an outage.
+            for _ in range(self._faults.copies("GUILD_CREATE")):
+                session.send("GUILD_CREATE", guild_create(self._world))
         self._events.touch()
 
     def _resume(self, connection: Connection, body: Json) -> None:
