@@ -161,23 +161,23 @@ async def test_a_turn_goes_on_over_a_restart_where_a_fork_was_asked_for(
         await rig.settled(thread, 1)
         if asked == "before the turn":
             await fork(rig, thread)
-        await rig.say(thread, "SLOW 4 beta")
+        await rig.say(thread, "SLOW 3 beta")
     else:
-        thread = await rig.open("SLOW 4 beta")
+        thread = await rig.open("SLOW 3 beta")
     await rig.answer(thread, "working")
     if asked != "before the turn":
         await fork(rig, thread)
     started = rig.starts.all()
     await rig.restart(signal.SIGKILL)
-    shown = await rig.answer(thread, "END-OF-SLOW SLOW 4 beta")
+    shown = await rig.answer(thread, "END-OF-SLOW SLOW 3 beta")
     shown = await rig.settled(thread, 1 if first else 2)
     assert shown.count("END-OF-SLOW") == 1
-    assert rig.prompts().count("SLOW 4 beta") == 1
+    assert rig.prompts().count("SLOW 3 beta") == 1
     assert rig.starts.all() == started
     await rig.eventually(lambda: not rig.record(thread).get("turn"), what="the turn is settled")
     assert rig.record(thread)["sid"] == started[-1].sid
     await rig.say(thread, "gamma three")
-    await rig.answer(thread, "gamma three | saw: " + "alpha one / " * (not first) + "SLOW 4 beta")
+    await rig.answer(thread, "gamma three | saw: " + "alpha one / " * (not first) + "SLOW 3 beta")
     forked = [start for start in rig.starts.all() if "--fork-session" in start.arguments]
     assert len(forked) == 1
 

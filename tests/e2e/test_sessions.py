@@ -92,7 +92,7 @@ async def test_a_session_that_goes_while_its_process_lives_is_not_missed_until_t
     assert shown.count(FRESH) == 1
 
 
-@pytest.mark.parametrize("value", ["continue", "", 7, "0b6f1c1e-6f53-4a55-9d0e"])
+@pytest.mark.parametrize("value", ["continue", 7])
 async def test_a_session_id_that_is_none_is_passed_over_and_named_in_the_log(
     rig: Rig, value: object
 ) -> None:
@@ -151,7 +151,7 @@ async def test_no_failure_of_a_turn_costs_the_session(rig: Rig) -> None:
         await rig.say(thread, prompt)
         await rig.answer(thread, words)
     await rig.say(thread, "SLOW 6 e")
-    await rig.answer(thread, "working " * 40)
+    await rig.asked("SLOW 6 e")
     assert "Stopped" in await rig.command(thread, "stop")
     await rig.say(thread, "beta two")
     await rig.answer(thread, "beta two | saw: alpha one")
@@ -176,7 +176,7 @@ async def test_a_first_turn_that_fails_leaves_a_session_that_goes_on(rig: Rig) -
 
 
 # --- a clean session ---------------------------------------------------------------------------
-@pytest.mark.parametrize("end", [None, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("end", [None, signal.SIGKILL])
 async def test_a_clean_session_sees_nothing_of_the_one_before(
     rig: Rig, end: signal.Signals | None
 ) -> None:
@@ -276,7 +276,7 @@ async def test_a_folder_that_is_missing_is_named_and_all_is_well_once_it_is_back
 
 @pytest.mark.settings("stopped")
 @pytest.mark.parametrize(
-    "name", ["a.b_c d", "é ü 漢字", "😀", 'it\'s "$HOME" (x) [y]', "-rf", "long" * 60, "x\\n"]
+    "name", ['a.b_c d/é ü 漢字/😀/it\'s "$HOME" (x) [y]\\n/-rf', "long" * 60], ids=["odd", "long"]
 )
 async def test_a_project_folder_may_have_any_name(rig: Rig, name: str) -> None:
     """The transcript is found where the CLI keeps it: it is all that is left after a crash."""
@@ -314,21 +314,22 @@ async def test_no_prompt_ever_stands_on_a_command_line(rig: Rig) -> None:
 
 
 # --- one owner ---------------------------------------------------------------------------------
-@pytest.mark.parametrize("places", ["1", "2", "4"])
+@pytest.mark.parametrize("places", ["1", "2"])
 async def test_two_threads_with_one_session_never_have_two_processes(rig: Rig, places: str) -> None:
     """`rig` checks at the end of each test that no two processes ran on one session."""
     rig.settings["BRIDGE_MAX_PROCESSES"] = places
     await rig.restart()
     first, sid = await begun(rig, "alpha one")
     second, _ = await begun(rig, "alpha two")
-    busy = [await begun(rig, f"busy {n}") for n in range(int(places) // 2)]
+    busy = [await begun(rig, f"busy {n}") for n in range(int(places))]
     await rig.stop()
     await rig.kill_clis()
     edit_state(rig, lambda threads: threads[second].update(sid=sid))
     await rig.start()
-    for thread, _ in busy:  # the places are taken when the two threads want one
-        await rig.say(thread, "SLOW 1 busy")
-        await rig.asked("SLOW 1 busy")
+    for n, (thread, _) in enumerate(busy):  # all places are taken when the two threads want one
+        await rig.say(thread, f"SLOW 2 busy {n}")
+    for n, _ in enumerate(busy):
+        await rig.asked(f"SLOW 2 busy {n}")
     await asyncio.gather(*(rig.say(t, f"{n} RUN: true") for n in (1, 2) for t in (first, second)))
     for thread in (first, second):
         await rig.settled(thread, 3, within=60)
