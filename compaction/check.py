@@ -188,7 +188,7 @@ def _untouched(case: Case) -> Iterator[str]:
         if after is None:
             if _spoken(before) or before.get("isCompactSummary"):
                 yield "a record that nothing was to change is missing"
-        elif _edited(before, after) or _but(before, *_OF_THE_FILE) != _but(after, *_OF_THE_FILE):
+        elif _edited(before, after) or _constant(before) != _constant(after):
             yield "a record that nothing was to change has changed"
 
 
@@ -220,12 +220,9 @@ def _contents(case: Case) -> Iterator[str]:
 
 
 RULES: tuple[Callable[[Case], Iterable[str]], ...] = (
-    _readable,
-    _tree,
-    _alone,
-    _metadata,
-    _replacements,
-) + (_calls, _roles, _texts, _thinking, _untouched, _results, _inputs, _contents)
+    *(_readable, _tree, _alone, _metadata, _replacements, _calls, _roles, _texts),
+    *(_thinking, _untouched, _results, _inputs, _contents),
+)
 
 
 # --- what the rules look at -----------------------------------------------------------------------
@@ -249,6 +246,11 @@ def _singles(transcript: Transcript) -> dict[str, Json]:
 def _but(record: Mapping[str, Any], *keys: str) -> Json:
     """A record without these keys."""
     return {key: value for key, value in record.items() if key not in keys}
+
+
+def _constant(record: Json) -> tuple[Json, Json]:
+    """What a record says besides its content and its place in the file."""
+    return _but(record, *_OF_THE_FILE), _but(message(record), "content", "usage")
 
 
 def _called(unit: Unit) -> list[str]:

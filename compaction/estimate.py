@@ -63,5 +63,6 @@ def _count(data: bytes, kinds: bytes) -> int:
 
 def _sixes(data: bytes) -> int:
     """How many pieces of at most six letters the runs of letters make."""
-    runs = (b" " + data.translate(_AS_LETTER)).replace(b"aaaaaa", b"b")
-    return runs.count(b"b") + runs.count(b" a") + runs.count(b"ba")
+    runs = b" " + data.translate(_AS_LETTER)
+    rests = runs.replace(b"aaaaaa", b" ")
+    return (len(runs) - len(rests)) // 5 + rests.count(b" a")

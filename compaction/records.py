@@ -147,14 +147,20 @@ def uses(record: Mapping[str, Any]) -> list[Json]:
     """The tool calls of a record."""
     if record.get("type") != "assistant":
         return []
-    return [b for b in blocks(record) if b.get("type") == "tool_use" and text_of(b.get("id"))]
+    found = dicts(message(record).get("content"))
+    return [b for b in found if b.get("type") == "tool_use" and isinstance(b.get("id"), str)]
 
 
 def results(record: Mapping[str, Any]) -> list[Json]:
     """The tool results of a record."""
     if record.get("type") != "user":
         return []
-    return [b for b in blocks(record) if b.get("type") == "tool_result" and b.get("tool_use_id")]
+    found = dicts(message(record).get("content"))
+    return [
+        block
+        for block in found
+        if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str)
+    ]
 
 
 def text_of(value: object) -> str:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from compaction.chain import Unit
-from compaction.decisions import CLEARED, Decision, new_input, new_text
+from compaction.decisions import CLEARED, Decision, apply, new_input, new_text
+from compaction.estimate import message_tokens
+from compaction.messages import Message
 from compaction.records import (
     Json,
     as_dict,
@@ -30,6 +32,11 @@ LONG = 200
 MANY = 20
 """Lists of a host-side copy that are longer go, too."""
 
+EXACT = 0.9
+"""The API's own count over the estimate, which is a little too high."""
+
+_CONTEXT = ("cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens")
+
 SINGLES = frozenset(
     {"custom-title", "ai-title", "tag", "agent-name", "agent-color", "agent-setting", "mode"}
     | {"permission-mode", "pr-link", "worktree-state", "relocated", "last-prompt", "summary"}
@@ -48,6 +55,9 @@ class Plan:
     decisions: Mapping[str, Decision]
     unpaired: frozenset[str]
     """Calls without a result and results without a call, which the CLI never sends."""
+    before_tokens: int
+    """In the context, by the API's own count where there is one."""
+    after_tokens: int
 
     def __bool__(self) -> bool:
         return bool(self.decisions)
@@ -72,7 +82,8 @@ def plan(transcript: Transcript, decisions: Mapping[str, Decision]) -> Plan:
         decision = _traced(wanted, unit)
         if _changes(decision, use, answers[name], stubs.get(name)):
             held[name] = decision
-    return Plan(held, unpaired)
+    before, after = _sizes(transcript, held)
+    return Plan(held, unpaired, before, after)
 
 
 def _walk(transcript: Transcript) -> Iterator[tuple[Unit, Json]]:
@@ -120,9 +131,8 @@ def pinned_ids(units: Sequence[Unit]) -> frozenset[str]:
     )
 
 
-def rewrite(transcript: Transcript, decisions: Mapping[str, Decision], sid: str) -> list[Json]:
+def rewrite(transcript: Transcript, planned: Plan, sid: str) -> list[Json]:
     """The records of the session `sid`, conversation first, metadata last."""
-    planned = plan(transcript, decisions)
     out: list[Json] = []
     names: dict[str, str] = {}
     edited = False
@@ -139,6 +149,7 @@ def rewrite(transcript: Transcript, decisions: Mapping[str, Decision], sid: str)
             copy = _renamed(record, sid, out[-1]["uuid"] if out else None, names)
             out.append(copy)
     _finish(out)
+    _lower_usage(out, planned.before_tokens - planned.after_tokens)
     return [*out, *_metadata(transcript, planned, sid, names, out)]
 
 
@@ -243,6 +254,44 @@ def _finish(out: list[Json]) -> None:
     times = [time for record in out if (time := text_of(record.get("timestamp")))]
     if times and text_of(out[-1].get("timestamp")) != max(times):
         out[-1] = {**out[-1], "timestamp": max(times)}
+
+
+def _sizes(transcript: Transcript, held: Mapping[str, Decision]) -> tuple[int, int]:
+    """The tokens in the context before and after: the API's count, less what goes."""
+    touched = [m for m in transcript.messages if not held.keys().isdisjoint(_names(m))]
+    saved = sum(map(message_tokens, touched))
+    saved -= sum(map(message_tokens, apply(touched, held)))
+    if transcript.usage is None:
+        before = sum(map(message_tokens, transcript.messages))
+        return before, before - saved
+    before = transcript.usage.tokens
+    return before, max(before - round(saved * EXACT), before // 50)
+
+
+def _names(said: Message) -> list[str]:
+    return [part.tool_use_id for part in (*said.tool_uses, *said.tool_results)]
+
+
+def _lower_usage(out: list[Json], saved: int) -> None:
+    """Let the last answer tell of the context as it is now.
+
+    The CLI adds the next prompt to these numbers: left as they were, they would make it compact
+    the session by itself right after the resume.
+    """
+    last = next((r for r in reversed(out) if as_dict(message(r).get("usage"))), None)
+    name = message(last).get("id") if last else None
+    for at, record in enumerate(out):
+        told = message(record)
+        usage = as_dict(told.get("usage"))
+        if saved > 0 and usage and (record is last or (name and told.get("id") == name)):
+            lowered = {key: value for key, value in usage.items() if key != "iterations"}
+            excess = saved
+            for kind in _CONTEXT:
+                value = lowered.get(kind)
+                if isinstance(value, int):
+                    lowered[kind] = max(value - excess, 0)
+                    excess -= value - lowered[kind]
+            out[at] = {**record, "message": {**told, "usage": lowered}}
 
 
 # --- metadata -------------------------------------------------------------------------------------

@@ -3,16 +3,15 @@
 import json
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from compaction import records
 from compaction.check import check, refusals
 from compaction.decisions import Decision
-from compaction.estimate import message_tokens
-from compaction.records import as_dict
-from compaction.rewrite import Plan, plan, rewrite
+from compaction.records import Json, as_dict
+from compaction.rewrite import plan, rewrite
 from compaction.transcript import Transcript
 
 
@@ -30,7 +29,7 @@ class NothingToDo(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A new session, ready to be resumed; sizes in estimated tokens and in bytes."""
+    """A new session, ready to be resumed; sizes in tokens of the context and in bytes."""
 
     path: Path
     sid: str
@@ -56,7 +55,7 @@ def write(
     """
     sid = sid or str(uuid.uuid4())
     planned = plan(transcript, decisions)
-    if reasons := _reasons(transcript, planned):
+    if reasons := [*_in_use(transcript), *refusals(transcript)]:
         raise Refused(*reasons)
     if not planned:
         raise NothingToDo("no decision changes anything")
@@ -65,11 +64,11 @@ def write(
         raise Refused(f"there is a session {sid} already")
     draft = path.with_name(f".{sid}.draft")
     try:
-        _put(draft, transcript, decisions, sid)
+        _put(draft, rewrite(transcript, planned, sid))
         new = Transcript.read(draft)
         if broken := check(transcript, new, planned, sid):
             raise Refused(*broken)
-        if reasons := _reasons(transcript, planned):
+        if reasons := _in_use(transcript):
             raise Refused(*reasons)
         try:
             # Unlike a rename, a link never replaces what came there meanwhile.
@@ -82,8 +81,8 @@ def write(
     return Written(
         path=path,
         sid=sid,
-        before_tokens=sum(map(message_tokens, transcript.messages)),
-        after_tokens=sum(map(message_tokens, new.messages)),
+        before_tokens=planned.before_tokens,
+        after_tokens=planned.after_tokens,
         before_bytes=transcript.source.stamp.size,
         after_bytes=new.source.stamp.size,
         applied=planned.decisions,
@@ -97,15 +96,15 @@ def attached(path: Path) -> int | None:
         try:
             data = as_dict(json.loads(entry.read_bytes()))
             pid = int(data.get("pid") or entry.stem)
-            if data.get("sessionId") == path.stem and _alive(pid):
+            if data.get("sessionId") == path.stem and _alive(pid, data.get("procStart")):
                 return pid
         except (OSError, ValueError, TypeError):
             continue
     return None
 
 
-def _reasons(transcript: Transcript, planned: Plan) -> list[str]:
-    """Why a transcript may not be compacted now."""
+def _in_use(transcript: Transcript) -> list[str]:
+    """Why a transcript may not be compacted just now."""
     try:
         changed = records.stamp(transcript.path) != transcript.source.stamp
     except OSError:
@@ -114,14 +113,13 @@ def _reasons(transcript: Transcript, planned: Plan) -> list[str]:
     return [
         *(["the file has changed since it was read"] if changed else []),
         *([f"process {pid} has the session open"] if pid is not None else []),
-        *refusals(transcript),
     ]
 
 
-def _put(path: Path, transcript: Transcript, decisions: Mapping[str, Decision], sid: str) -> None:
+def _put(path: Path, found: Iterable[Json]) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
-        file.writelines(map(records.dump, rewrite(transcript, decisions, sid)))
+        file.writelines(map(records.dump, found))
         file.flush()
         os.fsync(file.fileno())
 
@@ -135,11 +133,17 @@ def _sync(folder: Path) -> None:
         os.close(handle)
 
 
-def _alive(pid: int) -> bool:
+def _alive(pid: int, started: object) -> bool:
+    """Whether a process runs that is the registered one, and no later one with its number."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return True
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
+    # The name in parentheses may hold anything; the start is the 20th field behind it.
+    return not isinstance(started, str) or status.rpartition(")")[2].split()[19] == started
