@@ -63,6 +63,7 @@ def write(
     if path.exists():
         raise Refused(f"there is a session {sid} already")
     draft = path.with_name(f".{sid}.draft")
+    draft.unlink(missing_ok=True)
     try:
         _put(draft, rewrite(transcript, planned, sid))
         new = Transcript.read(draft)
