@@ -1,0 +1,48 @@
+"""The short text that stands for a result that was cut, and how to know one."""
+
+import re
+
+from compaction.decisions import CLEARED
+
+SLACK_CHARS = 120
+"""A result is only cut where that saves more than the note costs."""
+
+_OWN_NOTE = re.compile(
+    r"\[[^\n\]]*: \d+ chars of this tool result removed(?: \(error\))?; [^\n\]]*\]\Z"
+)
+_OTHERS = re.compile(r"\s*<persisted-output>[\s\S]*</persisted-output>\s*\Z")
+_PRUNED = re.compile(
+    r"\n\n\[Tool result trimmed: kept first \d+ chars and last \d+ chars of \d+ chars\.\]\Z"
+)
+
+
+def truncate_result(text: str, *, tool: str, head_chars: int, is_error: bool = False) -> str:
+    """The head of a result and a note of what is missing; short results stay as they are."""
+    if len(text) <= head_chars + SLACK_CHARS:
+        return text
+    head = f"{text[:head_chars]}\n" if head_chars else ""
+    return head + _note(tool, len(text) - head_chars, is_error)
+
+
+def saved_chars(chars: int, *, tool: str, head_chars: int, is_error: bool = False) -> int:
+    """How many characters shorter `truncate_result` makes a result of so many."""
+    if chars <= head_chars + SLACK_CHARS:
+        return 0
+    removed = chars - head_chars
+    return removed - len(_note(tool, removed, is_error)) - bool(head_chars)
+
+
+def is_stub(text: str) -> bool:
+    """Whether a result was cut before, by this package or by the CLI itself."""
+    return text.strip() == CLEARED or any(
+        pattern.search(text) for pattern in (_OWN_NOTE, _PRUNED, _OTHERS)
+    )
+
+
+def _note(tool: str, removed: int, is_error: bool) -> str:
+    name = re.sub(r"[\s\[\]]+", " ", tool)
+    error = " (error)" if is_error else ""
+    return (
+        f"[{name}: {removed} chars of this tool result removed{error}; "
+        "run the tool again if you need them]"
+    )
