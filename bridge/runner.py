@@ -287,9 +287,12 @@ class Runner:
 
     # --- the end --------------------------------------------------------------------------------
     def _evict(self, seat: Seat) -> None:
-        if seat.process.background:
-            loop = asyncio.get_running_loop()
-            seat.eviction = loop.call_later(self._idle_timeout, self._evict, seat)
+        loop, process = asyncio.get_running_loop(), seat.process
+        # What ends in the background makes the CLI begin a turn, of which it tells a little later.
+        spoke = loop.time() if process.background else process.last_output
+        left = spoke + self._idle_timeout - loop.time()
+        if left > 0:
+            seat.eviction = loop.call_later(left, self._evict, seat)
         elif not seat.busy:
             log.info("thread %d: its process was idle for %.0f s", seat.thread, self._idle_timeout)
             self._spawn(self._stop(seat))

@@ -143,14 +143,19 @@ def in_background(command: str) -> str:
     return f"TOOL: {json.dumps(call)}"
 
 
-@pytest.mark.settings(BRIDGE_IDLE_TIMEOUT="0.3")
+@pytest.mark.settings(BRIDGE_IDLE_TIMEOUT="2")
 async def test_a_process_is_not_idle_while_something_runs_in_its_background(rig: Rig) -> None:
     """Its end begins a turn (B49); only then is the process idle."""
-    thread = await rig.open(in_background("sh -c 'sleep 2; true'"))
+    thread = await rig.open(in_background("sh -c 'until [ -e go ]; do sleep 0.1; done'"))
+    await rig.settled(thread, 1)
+    other = await idle_thread(rig, "hello")
+    # It was idle for a shorter time, and has nothing in its background.
+    await rig.eventually(lambda: other not in with_process(rig), what="the other process is gone")
+    assert with_process(rig) == {thread}
+    (rig.work / "go").touch()
     await rig.settled(thread, 2)
     await rig.eventually(lambda: not rig.processes(), what="the idle process is gone")
     assert "⚠️" not in rig.shown(thread)
-    assert len(rig.starts.all()) == 1
 
 
 @pytest.mark.settings(BRIDGE_MAX_PROCESSES="2")

@@ -1,5 +1,6 @@
 """Messages that come while Claude works: none is lost, none runs twice, and each can be undone."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -102,15 +103,20 @@ async def test_waiting_for_a_free_place_is_shown_until_there_is_one(rig: Rig) ->
 # --- turns that fail --------------------------------------------------------------------------
 
 
-@pytest.mark.settings(CLAUDE_CODE_MAX_RETRIES="1")
+@pytest.mark.settings(CLAUDE_CODE_MAX_RETRIES="1", BRIDGE_MAX_PROCESSES="10")
 async def test_the_queue_goes_on_after_a_turn_that_fails(rig: Rig) -> None:
     kinds = ("401", "429", "500", "overloaded-midstream", "prompt-too-long", "invalid")
-    for kind in kinds:
-        thread = await busy_thread(rig, 0.5)
+
+    async def fails(kind: str) -> None:
+        thread = await rig.open("SLOW 0.5 busy")
         await rig.say(thread, f"ERROR {kind}")
         await rig.say(thread, f"after {kind}")
         shown = await rig.answer(thread, f": after {kind} | saw:", within=60)
         assert shown.count("⚠️") == 1, shown
+
+    async with asyncio.TaskGroup() as group:
+        for kind in kinds:
+            group.create_task(fails(kind))
 
 
 async def test_the_queue_goes_on_after_a_fault_of_the_bot_itself(rig: Rig) -> None:
