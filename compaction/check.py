@@ -4,6 +4,7 @@ The checks compare the records of both files and know nothing of how the new one
 for which calls were meant to change.
 """
 
+import re
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,6 +30,7 @@ from compaction.records import (
 from compaction.rewrite import LONG, SINGLES, THINKING, Plan, new_uuid
 from compaction.transcript import Transcript, replacements
 
+_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OF_THE_FILE = frozenset(
     {"uuid", "parentUuid", "logicalParentUuid", "sessionId", "isSidechain", "timestamp"}
     | {"sourceToolAssistantUUID", "requestRef", "compactMetadata", "message"}
@@ -73,7 +75,8 @@ def refusals(transcript: Transcript) -> list[str]:
 def check(old: Transcript, new: Transcript, plan: Plan, sid: str) -> list[str]:
     """Every rule that the new file breaks, in words; an empty list is a file to resume."""
     became = {record["uuid"]: record for record in new.source.records if is_chain(record)}
-    pairs = tuple((record, became.get(new_uuid(sid, record["uuid"]))) for record in old.records)
+    session = uuid.UUID(sid)
+    pairs = tuple((record, became.get(new_uuid(session, record["uuid"]))) for record in old.records)
     case = Case(old, new, plan, sid, pairs)
     return [complaint for rule in RULES for complaint in rule(case)]
 
@@ -89,7 +92,7 @@ def _tree(case: Case) -> Iterator[str]:
     parents = [record.get("parentUuid") for record in tree]
     if _twice(names):
         yield "a uuid is used twice"
-    if not all(map(_is_uuid, names)):
+    if not all(map(_UUID.fullmatch, names)):
         yield "a uuid is none"
     if parents.count(None) != 1:
         yield "there is not one root"
@@ -228,13 +231,6 @@ RULES: tuple[Callable[[Case], Iterable[str]], ...] = (
 # --- what the rules look at -----------------------------------------------------------------------
 def _twice(names: Iterable[str]) -> bool:
     return any(count > 1 for count in Counter(names).values())
-
-
-def _is_uuid(name: str) -> bool:
-    try:
-        return str(uuid.UUID(name)) == name
-    except ValueError:
-        return False
 
 
 def _singles(transcript: Transcript) -> dict[str, Json]:

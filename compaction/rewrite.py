@@ -135,6 +135,7 @@ def rewrite(transcript: Transcript, planned: Plan, sid: str) -> list[Json]:
     """The records of the session `sid`, conversation first, metadata last."""
     out: list[Json] = []
     names: dict[str, str] = {}
+    session = uuid.UUID(sid)
     edited = False
     for unit in transcript.units:
         kept: list[Json] = []
@@ -146,7 +147,7 @@ def rewrite(transcript: Transcript, planned: Plan, sid: str) -> list[Json]:
         if edited and unit.kind == "assistant":
             kept = _without_thinking(kept)
         for record in kept:
-            copy = _renamed(record, sid, out[-1]["uuid"] if out else None, names)
+            copy = _renamed(record, session, out[-1]["uuid"] if out else None, names)
             out.append(copy)
     _finish(out)
     _lower_usage(out, planned.before_tokens - planned.after_tokens)
@@ -223,10 +224,11 @@ def _without_thinking(kept: Sequence[Json]) -> list[Json]:
     return out
 
 
-def _renamed(record: Json, sid: str, parent: str | None, names: dict[str, str]) -> Json:
+def _renamed(record: Json, session: uuid.UUID, parent: str | None, names: dict[str, str]) -> Json:
     """A copy that belongs to the new session; `names` learns its new uuid."""
-    name = names[record["uuid"]] = new_uuid(sid, record["uuid"])
-    copy = {**record, "parentUuid": parent, "uuid": name, "sessionId": sid, "isSidechain": False}
+    name = names[record["uuid"]] = new_uuid(session, record["uuid"])
+    copy = {**record, "parentUuid": parent, "uuid": name, "isSidechain": False}
+    copy["sessionId"] = str(session)
     if "logicalParentUuid" in record:
         copy["logicalParentUuid"] = names.get(text_of(record["logicalParentUuid"]))
     if "sourceToolAssistantUUID" in record:
@@ -244,9 +246,9 @@ def _renamed(record: Json, sid: str, parent: str | None, names: dict[str, str]) 
     return copy
 
 
-def new_uuid(sid: str, old: str) -> str:
+def new_uuid(session: uuid.UUID, old: str) -> str:
     """The uuid of an old record in the new session, always the same."""
-    return str(uuid.uuid5(uuid.UUID(sid), old))
+    return str(uuid.uuid5(session, old))
 
 
 def _finish(out: list[Json]) -> None:
