@@ -30,6 +30,7 @@ from compaction.jev.errors import (
 )
 from compaction.jev.options import Beyond, Options
 from compaction.jev.questions import batch_calls
+from compaction.jev.scored import ScoredAsker
 from compaction.jev.state import FittedState, fit_state
 from compaction.jev.strategies import STRATEGIES, as_strategy, options_for
 from compaction.jev.stubs import is_stub, truncate_result
@@ -60,6 +61,7 @@ __all__ = [
     "KeptNothingError",
     "Options",
     "Questions",
+    "ScoredAsker",
     "SetupError",
     "State",
     "Stats",

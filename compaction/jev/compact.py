@@ -79,9 +79,7 @@ async def compact(
     began = time.perf_counter()
     options = options or Options()
     calls = collect_tool_calls(messages, options)
-    unasked: dict[str, Reason] = {}
-    if options.beyond.skip_stubs:
-        unasked.update((call.id, "stub") for call in calls if is_stub(_result_text(messages, call)))
+    unasked = _settled(messages, calls, options)
     candidates = [call for call in calls if not call.pinned and call.id not in unasked]
     asked, tokens, stage = Asked(), 0, ""
     if candidates:
@@ -135,6 +133,18 @@ def _input_chars(value: Mapping[str, Any]) -> int:
         return len(compact_json(value))
     except (TypeError, ValueError, RecursionError):
         return UNKNOWN_INPUT_CHARS
+
+
+def _settled(
+    messages: Sequence[Message], calls: Sequence[ToolCall], options: Options
+) -> dict[str, Reason]:
+    """The calls about which there is nothing to ask, and why."""
+    settled: dict[str, Reason] = {}
+    if options.beyond.keep_errors:
+        settled.update((call.id, "error") for call in calls if call.is_error)
+    if options.beyond.skip_stubs:
+        settled.update((call.id, "stub") for call in calls if is_stub(_result_text(messages, call)))
+    return settled
 
 
 def _result_text(messages: Sequence[Message], call: ToolCall) -> str:

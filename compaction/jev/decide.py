@@ -13,13 +13,22 @@ from compaction.messages import Message
 
 CallAction = Literal["keep", "drop_result", "drop_call"]
 Reason = Literal[
-    "pinned", "kept", "result_dropped", "call_dropped", "stub", "not_shown", "narrated", "ranked"
+    "pinned",
+    "kept",
+    "result_dropped",
+    "call_dropped",
+    "stub",
+    "error",
+    "not_shown",
+    "narrated",
+    "ranked",
 ]
-"""The first four are the library's; `stub`: cut before; `not_shown`: the state had no room for the
-call; `narrated`: it would go, but words rest on it; `ranked`: kept although below its threshold."""
+"""The first four are the library's. `stub`: cut before; `error`: its result is one; `not_shown`:
+the state had no room for the call; `narrated`: it would go, but words rest on it; `ranked`: kept
+although below its threshold."""
 
 MIN_JUDGED = 8
-"""From how many asked calls on it is suspicious that none of them is kept."""
+"""From how many asked calls on it is suspicious that hardly any of them is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +114,23 @@ def _guarded(
     decided: dict[str, CallDecision],
     options: Options,
 ) -> dict[str, CallDecision]:
-    """The decisions, unless they keep nothing: scores that low say more of the scale than of the
-    calls."""
-    guard = options.beyond.on_kept_nothing
-    kept = any(decision.action == "keep" for decision in decided.values())
-    if guard == "accept" or kept or len(judged) < MIN_JUDGED:
+    """The decisions, unless they keep too little: scores that low tell more of their scale than of
+    the calls."""
+    guard = options.beyond.guard
+    if guard == "off" or len(judged) < MIN_JUDGED:
         return decided
     if guard == "throw":
-        raise KeptNothingError(f"none of {len(judged)} calls would be kept")
+        if not any(decision.action == "keep" for decision in decided.values()):
+            raise KeptNothingError(f"none of {len(judged)} calls would be kept")
+        return decided
     best = sorted(
         judged, key=lambda call: (answers[call.id].keep_result, call.call_index), reverse=True
     )
-    count = math.ceil(options.beyond.kept_share * len(judged))
+    floor = (decided[c.id] for c in best[: math.ceil(options.beyond.least_kept * len(judged))])
     return decided | {
-        call.id: replace(decided[call.id], action="keep", reason="ranked") for call in best[:count]
+        each.id: replace(each, action="keep", reason="ranked")
+        for each in floor
+        if each.action != "keep"
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 OnBatchFailure = Literal["throw", "keep"]
 Wording = Literal["verbatim", "needed"]
 Overflow = Literal["throw", "leave_out"]
-OnKeptNothing = Literal["accept", "rank", "throw"]
+Guard = Literal["off", "floor", "throw"]
 
 LONGEST_TIMEOUT_MS = 2_147_483_647
 
@@ -38,10 +38,14 @@ class Beyond:
     stub_narrated: bool = False
     """A call whose turn has words of the assistant is stubbed and not removed: words without their
     evidence teach the model to narrate work instead of doing it."""
-    on_kept_nothing: OnKeptNothing = "accept"
-    """If no asked call stays whole: `accept` it, `rank` them and keep `kept_share`, or `throw`."""
-    kept_share: float = 0.25
-    """The share of asked calls that `rank` keeps."""
+    keep_errors: bool = False
+    """Results that are errors are neither asked about nor touched: they are short, and they are
+    what keeps the model from trying the same again."""
+    guard: Guard = "off"
+    """Against thresholds that the scores never reach: with `floor` the best `least_kept` of the
+    asked calls stay whole in any case, `throw` gives up where none would."""
+    least_kept: float = 0.25
+    """The share of `floor`; about a fifth of all results is needed again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ class Options:
             ("call_threshold", self.beyond.call_threshold),
             ("result_threshold", self.beyond.result_threshold),
             ("target_reduction", self.beyond.target_reduction),
-            ("kept_share", self.beyond.kept_share),
+            ("least_kept", self.beyond.least_kept),
         ):
             if share is not None and not 0 <= share <= 1:
                 raise ValueError(f"{name} must be within [0, 1], not {share}")

@@ -7,8 +7,8 @@
 | thresholds | `needed`, one threshold for calls and one for results, narrated calls stay   |
 | budget     | `needed`, no thresholds: results go by score per character down to a target  |
 
-All but the first neither ask about their own stubs nor about calls that the state had no room for,
-and keep the best quarter where thresholds would keep nothing.
+All but the first leave errors and stubs alone, do not ask about calls that the state had no room
+for, and, where thresholds decide, keep the best quarter whatever the scale of the scores.
 """
 
 import asyncio
@@ -23,7 +23,9 @@ from compaction.jev.options import Beyond, Options
 from compaction.jev.wire import JevAsker
 from compaction.messages import Message
 
-_NEEDED = Beyond(wording="needed", skip_stubs=True, overflow="leave_out", on_kept_nothing="rank")
+_NEEDED = Beyond(
+    wording="needed", skip_stubs=True, keep_errors=True, overflow="leave_out", guard="floor"
+)
 
 STRATEGIES: Mapping[str, Beyond] = MappingProxyType(
     {

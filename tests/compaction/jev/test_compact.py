@@ -10,6 +10,7 @@ from compaction.jev import (
     AnswerError,
     CompactResult,
     Options,
+    ScoredAsker,
     TooLargeError,
     as_strategy,
     compact,
@@ -161,6 +162,16 @@ def test_an_asker_makes_a_strategy_like_any_other() -> None:
     before = sum(map(message_chars, messages))
     after = sum(map(message_chars, apply(messages, decisions)))
     assert (before - after) / before >= 0.5
+
+
+async def test_scores_from_elsewhere_can_answer_too() -> None:
+    messages = work(12)
+    asker = ScoredAsker(messages, {"u2": 1.0, "u3": 0.6})
+    done = await compact(messages, asker)
+    assert [d.id for d in done.decisions if d.reason == "kept"] == ["t3", "t4"]
+    assert done.stats.calls_dropped == 7
+    with pytest.raises(AnswerError, match="call_t1, result_t1"):
+        await compact(messages, ScoredAsker(messages, {"u0": 1.5}))
 
 
 async def some_result() -> CompactResult:

@@ -114,23 +114,42 @@ async def test_a_budget_beyond_all_results_takes_whole_calls_the_least_known_fir
     assert actions == ["drop_call"] * dropped + ["drop_result"] * (40 - dropped)
 
 
-async def test_where_nothing_would_be_kept_the_best_quarter_is() -> None:
+async def test_with_a_floor_the_best_quarter_stays_whatever_the_scale() -> None:
     scores = {"result_t3": 0.2, "result_t7": 0.21}
-    done, _ = await run(work(8), lambda k: scores.get(k, 0.1), on_kept_nothing="rank")
+    done, _ = await run(work(8), lambda k: scores.get(k, 0.1), guard="floor")
     assert [d.id for d in done.decisions if d.action == "keep"] == ["t3", "t7"]
     assert {d.reason for d in done.decisions if d.action == "keep"} == {"ranked"}
 
 
+async def test_a_floor_takes_nothing_from_what_thresholds_keep() -> None:
+    scores = {"result_t3": 0.2, "result_t5": 0.5, "result_t6": 0.6, "result_t7": 0.7}
+    done, _ = await run(work(8), lambda k: scores.get(k, 0.1), guard="floor")
+    assert [d.id for d in done.decisions if d.reason == "kept"] == ["t5", "t6", "t7"]
+    assert done.stats.kept == 3
+    half, _ = await run(work(8), lambda k: scores.get(k, 0.1), guard="floor", least_kept=0.5)
+    assert [d.id for d in half.decisions if d.reason == "ranked"] == ["t3"]
+
+
 async def test_where_nothing_would_be_kept_the_guard_may_refuse() -> None:
     with pytest.raises(KeptNothingError, match="none of 8"):
-        await run(work(8), 0.1, on_kept_nothing="throw")
+        await run(work(8), 0.1, guard="throw")
 
 
 async def test_the_guard_is_silent_for_few_calls_for_one_kept_and_by_default() -> None:
-    few, _ = await run(work(7), 0.1, on_kept_nothing="throw")
-    one, _ = await run(work(8), lambda k: float(k == "result_t1"), on_kept_nothing="throw")
+    few, _ = await run(work(7), 0.1, guard="throw")
+    one, _ = await run(work(8), lambda k: float(k == "result_t1"), guard="throw")
     off, _ = await run(work(8), 0.1)
     assert [r.stats.kept for r in (few, one, off)] == [0, 1, 0]
+
+
+async def test_errors_may_be_left_alone_and_are_not_asked_about() -> None:
+    messages = work(3)
+    messages[2] = result("u0", "Traceback\n" * 100, is_error=True)
+    done, asker = await run(messages, 0.0, keep_errors=True)
+    assert [d.reason for d in done.decisions] == ["error", "call_dropped", "call_dropped"]
+    assert done.messages[:3] == messages[:3]
+    ((_, questions),) = asker.asked
+    assert "call_t1" not in questions
 
 
 async def test_a_call_that_the_turn_speaks_of_keeps_a_stub() -> None:
