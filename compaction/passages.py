@@ -15,8 +15,6 @@ from compaction.inputs import Path, leaves
 from compaction.lines import without_number
 from compaction.messages import Message
 
-MIN_CHARS = 120
-"""Shorter texts are not worth a mark."""
 MIN_REPEATED = 8
 """Shorter lines (a brace, an `else`) repeat without being the same line."""
 MIN_STALE = 6
@@ -80,21 +78,13 @@ def history(calls: Sequence[Call]) -> History:
 
 
 def passages(messages: Sequence[Message], calls: Sequence[Call], past: History) -> list[Passage]:
-    """The texts that may lose lines, in the order of the conversation.
-
-    Results of failed calls and all that is pinned are not among them.
-    """
+    """The results and written inputs of all calls that are not pinned, in their order."""
     newest = _newest(messages, calls)
     found: list[Passage] = []
     for index, call in enumerate(calls):
         if call.pinned:
             continue
-        texts = [*_written(call)]
-        if not call.failed:
-            texts.append(((), "result", call.text))
-        for path, part, text in texts:
-            if len(text) < MIN_CHARS:
-                continue
+        for path, part, text in _texts(call):
             lines = text.split("\n")
             bare = _bare(lines, numbered=not path and call.kind in ("read", "edit"))
             stale = _stale(call, index, part, past)
@@ -145,14 +135,14 @@ class _Stale:
         return len(line) >= MIN_STALE and any(line not in whole for whole in self.rewritten)
 
 
-def _written(call: Call) -> Iterator[tuple[Path, Part, str]]:
-    """What an edit put in and took out; the inputs of other tools stay whole."""
-    if call.kind != "edit" or call.failed:
-        return
-    for path, text in leaves(call.input):
-        part = _PARTS.get(str(path[-1])) if path else None
-        if part and text.count("\n") >= 2:
-            yield path, part, text
+def _texts(call: Call) -> Iterator[tuple[Path, Part, str]]:
+    """What an edit took out and put in, then the result; the inputs of other tools stay whole."""
+    if call.kind == "edit" and not call.failed:
+        for path, text in leaves(call.input):
+            part = _PARTS.get(str(path[-1])) if path else None
+            if part and text.count("\n") >= 2:
+                yield path, part, text
+    yield (), "result", call.text
 
 
 def _replacements(edit: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

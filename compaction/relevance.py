@@ -10,9 +10,10 @@ round numbers: only their order matters much.
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
 
 from compaction.estimate import tokens
 from compaction.features import Call, distinctive, paired_calls, spoken, visible_names
@@ -34,6 +35,10 @@ SETTLED = 0.3
 """What remains of a name's worth in a file that was edited or spoken of since."""
 TOUCHED_CALLS = 10
 SETTLED_CALLS = 15
+EARLY_PLACES = 3
+"""A name is kept at one of its first places, where it is introduced."""
+NEED_EVEN = 4.0
+"""The log odds at which a result is as likely needed as not."""
 HOLDERS_MAX, HOLDERS_SHARE = 3, 0.1
 """A name in more results than this is in everybody's sight."""
 
@@ -45,16 +50,12 @@ _DEFINITION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Valued:
-    """A passage with the worth and the cost (tokens) of each of its lines."""
+    """A passage with the worth and the cost (tokens) of each line, and the log odds of its need."""
 
     passage: Passage
     worths: list[float]
     costs: list[int]
-
-    @property
-    def worth(self) -> float:
-        """The sum over all lines."""
-        return sum(self.worths)
+    need: float
 
 
 def value(messages: Sequence[Message], preserve: int = PRESERVE_MESSAGES) -> list[Valued]:
@@ -87,15 +88,16 @@ class _Situation:
     def value(self, passage: Passage) -> Valued:
         """A passage with the worth of each line; lines that are no news are worth nothing."""
         base = self._base(passage)
-        worths = [
-            base if news and bare else 0.0
-            for news, bare in zip(passage.news, passage.bare, strict=True)
-        ]
+        lines = zip(passage.news, passage.bare, strict=True)
+        worths = [base if news and bare else 0.0 for news, bare in lines]
+        own: dict[int, list[str]] = {}
         if passage.part == "result":
+            own = self._own_names(passage)
             name = self._name(passage)
-            for line in self._carriers(passage):
+            for line in _carriers(passage, own):
                 worths[line] += name
-        return Valued(passage, worths, [tokens(line) for line in passage.bare])
+        need = self._need(passage, sum(map(len, own.values())))
+        return Valued(passage, worths, [tokens(line) for line in passage.bare], need)
 
     def _base(self, passage: Passage) -> float:
         call = passage.call
@@ -126,45 +128,101 @@ class _Situation:
             self._mentions[name] = next(found, -1)
         return self._mentions[name]
 
-    def _carriers(self, passage: Passage) -> list[int]:
-        """The fewest lines, roughly, that hold each name of its own once: definitions first."""
-        own: dict[int, list[str]] = {}
-        places: dict[str, list[int]] = defaultdict(list)
+    def _is_open(self, passage: Passage) -> bool:
+        """Whether a file was read in the current turn and not edited since."""
+        call = passage.call
+        return (
+            call.kind == "read"
+            and call.answered_at > self._turn
+            and not self._past.edited_after(call.file, passage.index)
+        )
+
+    def _need(self, passage: Passage, names: int) -> float:
+        """The log odds, up to a constant, that a later step uses what this result alone holds."""
+        call = passage.call
+        touched = self._past.touched.get(call.file, passage.index)
+        return (
+            0.6 * math.log1p(names)
+            + 0.75 * sum(passage.news) / len(passage.news)
+            - 0.25 * math.log1p(self._count - touched)
+            + (2.0 if self._is_open(passage) or call.tool == "Glob" else 0.0)
+            + (1.0 if call.kind == "other" else 0.0)
+            - (1.0 if call.failed else 0.0)
+        )
+
+    def _own_names(self, passage: Passage) -> dict[int, list[str]]:
+        """By line, the names that this result is the last to hold and that nothing else shows."""
+        found: dict[int, list[str]] = {}
         for line, news in enumerate(passage.news):
             if not news:
                 continue
-            names = [name for name in distinctive(passage.bare[line]) if self._own(name, passage)]
+            names = [
+                name
+                for name in distinctive(passage.bare[line])
+                if self._last.get(name) == passage.index
+                and name not in self._visible
+                and name not in self._common
+            ]
             if names:
-                own[line] = names
-                for name in names:
-                    places[name].append(line)
-        first = {name: set(lines[:3]) for name, lines in places.items()}
+                found[line] = names
+        return found
 
-        def rank(line: int) -> tuple[int, int]:
-            defines = _DEFINITION.match(passage.bare[line]) is not None
-            return -len(own[line]) - 2 * defines, line
 
-        held: set[str] = set()
-        carriers: list[int] = []
-        for line in sorted(own, key=rank):
-            fresh = {name for name in own[line] if name not in held and line in first[name]}
-            if fresh:
-                held |= fresh
-                carriers.append(line)
-        return carriers
+def _carriers(passage: Passage, own: Mapping[int, Sequence[str]]) -> list[int]:
+    """The fewest lines, roughly, that hold each name of its own once: definitions first."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for line, names in own.items():
+        for name in names:
+            places[name].append(line)
+    early = {name: set(lines[:EARLY_PLACES]) for name, lines in places.items()}
 
-    def _own(self, name: str, passage: Passage) -> bool:
-        return (
-            self._last.get(name) == passage.index
-            and name not in self._visible
-            and name not in self._common
-        )
+    def rank(line: int) -> tuple[int, int]:
+        defines = _DEFINITION.match(passage.bare[line]) is not None
+        return -len(own[line]) - 2 * defines, line
+
+    held: set[str] = set()
+    carriers: list[int] = []
+    for line in sorted(own, key=rank):
+        fresh = {name for name in own[line] if name not in held and line in early[name]}
+        if fresh:
+            held |= fresh
+            carriers.append(line)
+    return carriers
 
 
 def score(messages: Sequence[Message], preserve: int = PRESERVE_MESSAGES) -> dict[str, float]:
-    """For each paired call how much its result is still needed, from 0 to 1."""
-    scores = {call.tool_use_id: 0.0 for call in paired_calls(messages, preserve)}
+    """For each paired call how much its result is still needed, from 0 to 1; pinned ones are 1."""
+    scores = {call.tool_use_id: 1.0 for call in paired_calls(messages, preserve)}
     for valued in value(messages, preserve):
         if valued.passage.part == "result":
-            scores[valued.passage.call.tool_use_id] = 1 - math.exp(-valued.worth / 10)
+            scores[valued.passage.call.tool_use_id] = 1 / (1 + math.exp(NEED_EVEN - valued.need))
     return scores
+
+
+class OfflineAsker:
+    """Answers the questions about a conversation's calls as Jev would, from the transcript alone.
+
+    It is made for one conversation: the state that a question comes with is abridged, the
+    conversation is not. Failed calls stay: they are small, and repeating an error is dear.
+    """
+
+    def __init__(self, messages: Sequence[Message], preserve: int = PRESERVE_MESSAGES) -> None:
+        scores = score(messages, preserve)
+        self._needs = {
+            f"t{number}": 1.0 if call.failed else scores[call.tool_use_id]
+            for number, call in enumerate(paired_calls(messages, preserve), 1)
+        }
+
+    async def ask(
+        self, state: Mapping[str, Any], questions: Mapping[str, Mapping[str, Any]], /
+    ) -> dict[str, dict[str, float]]:
+        """One probability for each question; that a call happened is always worth its few tokens.
+
+        Raises `KeyError` for a question about a call that the conversation does not have.
+        """
+        answers: dict[str, dict[str, float]] = {}
+        for key in questions:
+            about, _, call = key.partition("_")
+            need = self._needs[call]
+            answers[key] = {"noul": need if about == "result" else (1 + need) / 2}
+        return answers

@@ -10,7 +10,10 @@ from compaction.lines import choose, elide, has_gaps
 from compaction.messages import Message
 from compaction.relevance import PRESERVE_MESSAGES, Valued, value
 
+MIN_CHARS = 120
+"""Shorter texts are not worth a mark."""
 KEEP = 1e9
+"""Worth of a line that no price removes: the first of an input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +58,12 @@ class ByLine:
         passage = each.passage
         worths = each.worths
         text = "\n".join(passage.lines)
-        if has_gaps(text):
+        if len(text) < MIN_CHARS or has_gaps(text):
             return None
         if passage.part != "result":
             worths = [KEEP, *worths[1:]]
+        elif passage.call.failed:
+            return None
         keep = choose(worths, each.costs, self.price)
         renumber = self.renumber and passage.call.kind == "read"
         shorter = elide(passage.lines, keep, renumber=renumber)
