@@ -356,21 +356,26 @@ class Conversation:
 
     async def _ask(self, process: LiveProcess, request_id: str, question: Question) -> None:
         """Put a permission request to the people of the thread, and pass on what they say."""
-        self._questions.add(request_id)
-        try:
-            answer = await self._s.approvals.ask(process, request_id, question)
-        finally:
+
+        def tell(answer: dict[str, Any] | None) -> None:
             self._questions.discard(request_id)
             process.last_output = asyncio.get_running_loop().time()
-        if answer is None:
-            return  # the question is void
-        turn = self.active
-        if turn is not None and answer["behavior"] == "deny":
-            turn.narration.deny(question.request.tool_use_id)
+            if answer is None:
+                return  # the question is void
+            turn = self.active
+            if turn is not None and answer["behavior"] == "deny":
+                turn.narration.deny(question.request.tool_use_id)
+            try:
+                process.send(reply_line(request_id, answer))
+            except ProcessGone:
+                log.info("thread %d: an answer came after the end of its process", self.thread)
+
+        if question.word is None:
+            self._questions.add(request_id)
         try:
-            process.send(reply_line(request_id, answer))
-        except ProcessGone:
-            log.info("thread %d: an answer came after the end of its process", self.thread)
+            await self._s.approvals.ask(process, request_id, question, tell)
+        finally:
+            self._questions.discard(request_id)
 
     # --- the end of a turn ----------------------------------------------------------------------
     def _finish(self, turn: ActiveTurn, outcome: Outcome) -> None:

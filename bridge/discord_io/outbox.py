@@ -7,8 +7,10 @@ is not held back. An outage ends no reply, however long it is: only a refusal do
 
 import asyncio
 import contextlib
+import io
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -29,6 +31,14 @@ EDIT_INTERVAL = 1.2
 
 FIRST_DELAY = 0.15
 """Seconds that live text waits for more before it is first shown; a short answer is one message."""
+
+
+@dataclass(frozen=True)
+class File:
+    """Goes with a message."""
+
+    name: str
+    data: bytes
 
 
 class Outbox:
@@ -87,12 +97,13 @@ class Outbox:
         contents: Sequence[str],
         nonce: str,
         view: discord.ui.View | None = None,
+        file: File | None = None,
     ) -> "Reply":
         """Say one thing now: below what a running reply shows so far, not below its end.
 
-        A view goes below the last message.
+        A view and a file go with the last message.
         """
-        reply = Reply(self, channel, nonce, view=view)
+        reply = Reply(self, channel, nonce, view=view, file=file)
         running = self._last.get(channel)
         self._start(channel, reply, running.flush if running else None)
         reply.finish(contents)
@@ -179,8 +190,9 @@ class Reply:
         on_sent: Callable[[int], None] = lambda _: None,
         on_gone: Callable[[int], None] = lambda _: None,
         view: discord.ui.View | None = None,
+        file: File | None = None,
     ) -> None:
-        """See `Outbox.reply`."""
+        """See `Outbox.reply` and `Outbox.aside`."""
         self.settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the final state stands in Discord, or can no longer get there."""
         self.messages: list[int] = list(sent)
@@ -192,6 +204,7 @@ class Reply:
         self._on_sent = on_sent
         self._on_gone = on_gone
         self._view = view
+        self._file = file
         self._shown: list[str | None] = [None] * len(sent)
         self._want: Sequence[str] = ()
         self._final = False
@@ -272,6 +285,21 @@ class Reply:
             await self._take_back(len(want))
 
     async def _send(self, content: str, last: bool) -> None:
+        renewed = f".{self._renewals}" if self._renewals else ""
+        nonce = f"{self._nonce}-{len(self.messages)}{renewed}"
+        message = await self._unarchived(
+            "send",
+            lambda: self._target.send(
+                content, nonce=nonce, suppress_embeds=True, **self._options(last)
+            ),
+        )
+        self.messages.append(message.id)
+        # A repeated nonce gives back the message as it was first sent.
+        self._shown.append(content if message.content == content.strip() else None)
+        self._on_sent(message.id)
+
+    def _options(self, last: bool) -> dict[str, Any]:
+        """What goes with the next message; made for each request, for that uses a file up."""
         options: dict[str, Any] = {}
         if self._reference is not None and not self.messages:
             options["reference"] = discord.MessageReference(
@@ -279,16 +307,9 @@ class Reply:
             )
         if last and self._view is not None:
             options["view"] = self._view
-        renewed = f".{self._renewals}" if self._renewals else ""
-        nonce = f"{self._nonce}-{len(self.messages)}{renewed}"
-        message = await self._unarchived(
-            "send",
-            lambda: self._target.send(content, nonce=nonce, suppress_embeds=True, **options),
-        )
-        self.messages.append(message.id)
-        # A repeated nonce gives back the message as it was first sent.
-        self._shown.append(content if message.content == content.strip() else None)
-        self._on_sent(message.id)
+        if last and self._file is not None:
+            options["file"] = discord.File(io.BytesIO(self._file.data), self._file.name)
+        return options
 
     async def _edit(self, index: int, content: str) -> None:
         if self._shown[index] == content:
