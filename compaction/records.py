@@ -132,7 +132,8 @@ SYNTHETIC = "<synthetic>"
 
 def message(record: Mapping[str, Any]) -> Json:
     """The API message of a record; empty where it has none."""
-    return as_dict(record.get("message"))
+    found: Json | None = record.get("message")
+    return found if isinstance(found, dict) else {}
 
 
 def blocks(record: Mapping[str, Any]) -> list[Json]:
@@ -145,21 +146,25 @@ def blocks(record: Mapping[str, Any]) -> list[Json]:
 
 def uses(record: Mapping[str, Any]) -> list[Json]:
     """The tool calls of a record."""
-    if record.get("type") != "assistant":
-        return []
-    found = dicts(message(record).get("content"))
-    return [b for b in found if b.get("type") == "tool_use" and isinstance(b.get("id"), str)]
+    return _named(record, "assistant", "tool_use", "id")
 
 
 def results(record: Mapping[str, Any]) -> list[Json]:
     """The tool results of a record."""
-    if record.get("type") != "user":
+    return _named(record, "user", "tool_result", "tool_use_id")
+
+
+def _named(record: Mapping[str, Any], role: str, kind: str, key: str) -> list[Json]:
+    """The blocks of a kind that name a call."""
+    if record.get("type") != role:
         return []
-    found = dicts(message(record).get("content"))
+    content: list[Json | None] | None = message(record).get("content")
+    if not isinstance(content, list):
+        return []
     return [
         block
-        for block in found
-        if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str)
+        for block in content
+        if isinstance(block, dict) and block.get("type") == kind and isinstance(block.get(key), str)
     ]
 
 
