@@ -305,6 +305,24 @@ async def test_a_gateway_that_may_have_been_dead_before_the_end_proves_nothing(r
     assert sorted(rig.prompts()) == ["alpha", "elsewhere"]
 
 
+@pytest.mark.settings("stopped")
+async def test_what_was_said_before_the_first_start_is_not_found_by_the_second(rig: Rig) -> None:
+    """However long the gateway may have been dead before the first bot went."""
+    d = rig.discord
+    side = d.add_channel("side")["id"]
+    old = (await d.say(side, f"{me(rig)} old"))["id"]
+    await rig.start()
+    thread = await rig.open("new")
+    await rig.settled(thread, 1)
+    await rig.eventually(lambda: heartbeat(rig), what="the bot has caught up")
+    await rig.stop()
+    await rig.say(thread, "missed")
+    await rig.start()
+    # Channels are read before threads.
+    await answered_once(rig, {"missed": thread})
+    assert not rig.record(old)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 async def test_a_thread_that_somebody_deleted_is_not_opened_again(
     rig: Rig, number: signal.Signals
