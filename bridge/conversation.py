@@ -13,7 +13,7 @@ from typing import Any
 
 from bridge import ledger
 from bridge.discord_io.outbox import Reply
-from bridge.interact.approvals import Question
+from bridge.interact.asking import Asking
 from bridge.narration import Narration
 from bridge.outcome import (
     Answered,
@@ -26,7 +26,7 @@ from bridge.outcome import (
     session_is_gone,
     tail,
 )
-from bridge.process import LiveProcess, ProcessGone
+from bridge.process import LiveProcess
 from bridge.prompt import Prompt, compose
 from bridge.protocol import (
     Assistant,
@@ -34,9 +34,6 @@ from bridge.protocol import (
     ControlRequest,
     Delta,
     Event,
-    deny,
-    reply_line,
-    unsupported_line,
 )
 from bridge.render import Renderer
 from bridge.runner import Seat
@@ -61,7 +58,7 @@ class Conversation:
         self._s = services
         self._worker: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._questions: set[str] = set()
+        self._asking = Asking(thread, services.approvals, self._spawn, self._denied)
         self.session = Session(thread, services, self._on_event, self._spawn)
 
     @property
@@ -197,8 +194,7 @@ class Conversation:
         """After a restart of the bot: finish what was under way, then go on with the queue."""
         process = self.session.attach()
         if process is not None:
-            for request_id, question in self._s.approvals.unanswered(process):
-                self._spawn(self._ask(process, request_id, question))
+            self._asking.resume(process)
         for turn in self.record.unsent:
             self._spawn(self._show_again(turn, self._reply(turn)))
         self.wake()
@@ -274,7 +270,7 @@ class Conversation:
             reply=self._reply(begun)
             if begun
             else self._s.outbox.reply(self.thread, f"{time.time_ns():x}"),
-            questions=self._questions,
+            questions=self._asking.open,
         )
         self._spawn(self._type(turn))
         return turn
@@ -321,9 +317,11 @@ class Conversation:
     # --- what the process says ------------------------------------------------------------------
     def _on_event(self, event: Event) -> None:
         if isinstance(event, ControlRequest):
-            self._asked(event)
+            process = self.session.process
+            if process is not None:
+                self._asking.take(process, event)
         elif isinstance(event, CancelRequest):
-            self._s.approvals.cancel(event.request_id)
+            self._asking.cancel(event.request_id)
         elif self.active is not None:
             self.active.feed(event)
         elif isinstance(event, Delta | Assistant) and event.parent_tool_use_id is None:
@@ -333,49 +331,16 @@ class Conversation:
                 self._spawn(self._follow(self._activate(None), process))
                 self._on_event(event)
 
+    def _denied(self, tool_use_id: str) -> None:
+        if self.active is not None:
+            self.active.narration.deny(tool_use_id)
+
     async def _follow(self, turn: ActiveTurn, process: LiveProcess) -> None:
         outcome = await turn.wait(process, self.session.limits)
         if isinstance(outcome, TimedOut):
             await self.session.interrupt(turn, "the time limit")
         self._finish(turn, outcome)
         self.wake()
-
-    def _asked(self, request: ControlRequest) -> None:
-        process = self._s.runner.live(self.thread)
-        if process is None:
-            return
-        wanted = request.permission
-        if wanted is None:
-            process.send(unsupported_line(request.request_id, request.subtype))
-        elif wanted.requires_user_interaction:
-            todo = "Ask in plain text instead: the person answers with the next message."
-            process.send(reply_line(request.request_id, deny(todo)))
-        else:
-            question = Question(thread=self.thread, request=wanted)
-            self._spawn(self._ask(process, request.request_id, question))
-
-    async def _ask(self, process: LiveProcess, request_id: str, question: Question) -> None:
-        """Put a permission request to the people of the thread, and pass on what they say."""
-
-        def tell(answer: dict[str, Any] | None) -> None:
-            self._questions.discard(request_id)
-            process.last_output = asyncio.get_running_loop().time()
-            if answer is None:
-                return  # the question is void
-            turn = self.active
-            if turn is not None and answer["behavior"] == "deny":
-                turn.narration.deny(question.request.tool_use_id)
-            try:
-                process.send(reply_line(request_id, answer))
-            except ProcessGone:
-                log.info("thread %d: an answer came after the end of its process", self.thread)
-
-        if question.word is None:
-            self._questions.add(request_id)
-        try:
-            await self._s.approvals.ask(process, request_id, question, tell)
-        finally:
-            self._questions.discard(request_id)
 
     # --- the end of a turn ----------------------------------------------------------------------
     def _finish(self, turn: ActiveTurn, outcome: Outcome) -> None:

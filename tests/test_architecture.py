@@ -14,9 +14,6 @@ LONGEST = 450
 ALONE = {"bridge/shim.py": "it runs by its path, with no package around it"}
 """Modules that may be longer, and why."""
 
-TO_BE_SPLIT = pytest.mark.xfail(reason="it has grown too long, and is to be split", strict=False)
-GROWN = {"bridge/conversation.py"}
-
 WORLD = frozenset(
     {"asyncio", "aiofiles", "aiohttp", "discord", "fcntl", "http", "httpx", "multiprocessing", "os"}
     | {"psutil", "select", "selectors", "shutil", "signal", "socket", "ssl", "subprocess"}
@@ -94,10 +91,7 @@ def test_the_shim_needs_the_standard_library_only() -> None:
     assert roots(ROOT / "bridge" / "shim.py") <= sys.stdlib_module_names
 
 
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(p, id=name_of(p), marks=[TO_BE_SPLIT] * (name_of(p) in GROWN)) for p in MODULES],
-)
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_a_module_is_short(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= LONGEST or name_of(path) in ALONE
 
