@@ -150,7 +150,8 @@ def rewrite(transcript: Transcript, planned: Plan, sid: str) -> list[Json]:
             copy = _renamed(record, session, out[-1]["uuid"] if out else None, names)
             out.append(copy)
     _finish(out)
-    _lower_usage(out, planned.before_tokens - planned.after_tokens)
+    if transcript.counted:
+        _lower_usage(out, planned.before_tokens - planned.after_tokens)
     return [*out, *_metadata(transcript, planned, sid, names, out)]
 
 
@@ -263,11 +264,10 @@ def _sizes(transcript: Transcript, held: Mapping[str, Decision]) -> tuple[int, i
     touched = [m for m in transcript.messages if not held.keys().isdisjoint(_names(m))]
     saved = sum(map(message_tokens, touched))
     saved -= sum(map(message_tokens, apply(touched, held)))
-    if transcript.usage is None:
-        before = sum(map(message_tokens, transcript.messages))
-        return before, before - saved
-    before = transcript.usage.tokens
-    return before, max(before - round(saved * EXACT), before // 50)
+    before = transcript.tokens
+    if transcript.counted:
+        saved = round(saved * EXACT)
+    return before, max(before - saved, before // 50)
 
 
 def _names(said: Message) -> list[str]:

@@ -8,8 +8,15 @@ from typing import Any, Self, cast
 
 from compaction import records
 from compaction.chain import Unit, chain
+from compaction.estimate import message_tokens
 from compaction.messages import Message, ToolResult, ToolUse
 from compaction.records import Json, Source, as_dict, dicts, message, text_of
+
+MOST_A_TOKEN = 12
+"""No text has more characters for each of its tokens, so that a count below that is of another."""
+
+FAR_TOO_MANY = 8_000_000
+"""Characters that no window holds, so that their exact estimate is not worth its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,25 @@ class Transcript:
     def records(self) -> tuple[Json, ...]:
         """The records of the conversation, in order."""
         return tuple(record for unit in self.units for record in unit.records)
+
+    @property
+    def counted(self) -> bool:
+        """Whether the API's own count of the context fits what is there."""
+        return self.usage is not None and self._characters <= self.usage.tokens * MOST_A_TOKEN
+
+    @property
+    def tokens(self) -> int:
+        """The size of the context: by the API's own count if it fits, else by our estimate."""
+        if self.usage is not None and self.counted:
+            return self.usage.tokens
+        if self._characters > FAR_TOO_MANY:
+            return self._characters // 4
+        return sum(map(message_tokens, self.messages))
+
+    @property
+    def _characters(self) -> int:
+        texts = sum(len(message.text) for message in self.messages)
+        return texts + sum(len(res.text) for m in self.messages for res in m.tool_results)
 
 
 def to_message(unit: Unit, stubs: Mapping[str, str]) -> Message:

@@ -522,3 +522,16 @@ def test_what_is_no_transcript_is_an_empty_one(tmp_path: Path, data: bytes) -> N
     assert Transcript.read(path).messages == ()
     with pytest.raises(Refused, match="no conversation"):
         write(Transcript.read(path), {})
+
+
+def test_a_count_that_does_not_fit_what_is_there_is_not_believed(tmp_path: Path) -> None:
+    session = plain()
+    for at, line in enumerate(session.lines):
+        session.lines[at] = line.replace(b'"cache_read_input_tokens":150000', b'"cached":0')
+    transcript = read(session, tmp_path)
+    assert transcript.usage is not None and transcript.usage.tokens == 14
+    assert not transcript.counted
+    written = write(transcript, all_calls(transcript))
+    assert written.before_tokens == transcript.tokens > 1500
+    assert 0 < written.after_tokens < written.before_tokens
+    assert Transcript.read(written.path).usage == transcript.usage
