@@ -7,13 +7,11 @@ from compaction.decisions import CLEARED
 SLACK_CHARS = 120
 """A result is only cut where that saves more than the note costs."""
 
-_OWN_NOTE = re.compile(
+_NOTES = re.compile(
     r"\[[^\n\]]*: \d+ chars of this tool result removed(?: \(error\))?; [^\n\]]*\]\Z"
+    r"|\n\n\[Tool result trimmed: kept first \d+ chars and last \d+ chars of \d+ chars\.\]\Z"
 )
-_OTHERS = re.compile(r"\s*<persisted-output>[\s\S]*</persisted-output>\s*\Z")
-_PRUNED = re.compile(
-    r"\n\n\[Tool result trimmed: kept first \d+ chars and last \d+ chars of \d+ chars\.\]\Z"
-)
+_LONGEST_NOTE = 500
 
 
 def truncate_result(text: str, *, tool: str, head_chars: int, is_error: bool = False) -> str:
@@ -34,9 +32,9 @@ def saved_chars(chars: int, *, tool: str, head_chars: int, is_error: bool = Fals
 
 def is_stub(text: str) -> bool:
     """Whether a result was cut before, by this package or by the CLI itself."""
-    return text.strip() == CLEARED or any(
-        pattern.search(text) for pattern in (_OWN_NOTE, _PRUNED, _OTHERS)
-    )
+    bare = text.strip()
+    persisted = bare.startswith("<persisted-output>") and bare.endswith("</persisted-output>")
+    return persisted or bare == CLEARED or bool(_NOTES.search(text[-_LONGEST_NOTE:]))
 
 
 def _note(tool: str, removed: int, is_error: bool) -> str:
