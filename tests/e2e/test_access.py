@@ -33,8 +33,12 @@ async def test_a_stranger_disturbs_neither_the_turn_nor_the_queue(rig: Rig) -> N
     await rig.settled(thread, 1)
     await rig.say(thread, "SLOW 2 beta")
     await rig.answer(thread, "working")
-    await rig.say(thread, "gamma")
-    await try_everything(rig, rig.discord.add_user("stranger"), thread, side)
+    queued = await rig.say(thread, "gamma")
+    stranger = rig.discord.add_user("stranger")
+    # As of one who may speak no more since the message was written.
+    changed = {**queued, "guild_id": rig.discord.guild_id, "author": stranger}
+    rig.discord.events.emit("MESSAGE_UPDATE", changed | {"content": "let me in"}, channel=thread)
+    await try_everything(rig, stranger, thread, side)
     await rig.answer(thread, "Echo #3: gamma | saw: alpha / SLOW 2 beta")
     shown = await rig.settled(thread, 3)
     assert "END-OF-SLOW SLOW 2 beta" in shown
@@ -45,7 +49,8 @@ async def test_a_strangers_words_change_nothing_on_the_disk(rig: Rig) -> None:
     side = rig.discord.add_channel("side")["id"]
     thread = await rig.open("alpha")
     await rig.settled(thread, 1)
-    await rig.eventually(lambda: rig.record(thread).get("turn") is None)
+    under_way = ("turn", "queue", "unsent")
+    await rig.eventually(lambda: not any(rig.record(thread).get(key) for key in under_way))
     await rig.command(thread, "status")
     before = rig.state_file.read_bytes()
     requests = len(rig.discord.exchanges)

@@ -96,27 +96,19 @@ async def test_status_tells_all_that_there_is_to_know(rig: Rig) -> None:
     await rig.command(thread, "stop")
 
 
-TROUBLES = {
-    "callback dropped before": ("POST", CALLBACK, "before"),
-    "callback dropped after": ("POST", CALLBACK, "after"),
-    "answer dropped before": ("PATCH", ANSWER, "before"),
-    "answer dropped after": ("PATCH", ANSWER, "after"),
-}
-
-
 async def test_a_command_works_once_and_is_answered_once_over_a_bad_connection(rig: Rig) -> None:
     d = rig.discord
     thread = await rig.open("alpha")
-    for count, (method, path, when) in enumerate(TROUBLES.values(), 1):
+    for count, after in enumerate((False, True), 1):
         await rig.settled(thread, count)
-        d.faults.drop(method, path, "after" if when == "after" else "before")
+        for method, path in (("POST", CALLBACK), ("PATCH", ANSWER)):
+            d.faults.drop(method, path, "after" if after else "before")
         before = len(d.messages(thread))
         assert "clean session" in await rig.command(thread, "new")
         assert len(d.messages(thread)) == before + 1
         assert not d.faults.pending
         await rig.eventually(lambda: rig.record(thread).get("sid") is None)
-        generation = len(rig.record(thread)["lineage"])
-        assert generation == count
+        assert len(rig.record(thread)["lineage"]) == count
         await rig.say(thread, f"again {count}")
         await rig.answer(thread, f"Echo #1: again {count} | saw:")
 
