@@ -10,9 +10,7 @@ from tests.e2e.rig import Rig
 pytestmark = pytest.mark.e2e
 
 
-@pytest.mark.parametrize(
-    "lives", [True, False], ids=["process lives on", "process is gone"]
-)
+@pytest.mark.parametrize("lives", [True, False], ids=["process lives on", "process is gone"])
 async def test_a_prompt_that_the_session_took_is_not_asked_again(rig: Rig, lives: bool) -> None:
     """The prompt reached the CLI, and the bot died before its own record of that was on disk."""
     thread = await rig.open("alpha one")

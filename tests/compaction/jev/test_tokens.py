@@ -1,4 +1,4 @@
-"""The estimate on which all limits rest: its anchors, and that structured text is not undercounted."""
+"""The estimate on which all limits rest: its anchors; structured text is not undercounted."""
 
 import json
 import math
