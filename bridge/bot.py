@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import discord
 
-from bridge import history, notify
+from bridge import history, notify, uploads
 from bridge.access import Access
 from bridge.commands import Commands
 from bridge.config import Config
@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 CATCH_UP_INTERVAL = 10.0
 PATROL_INTERVAL = 300.0
+SWEEP_INTERVAL = 86400.0
 HEARTBEAT_INTERVAL = 20.0
 DEAF = 120.0
 """Seconds for which a gateway connection that is dead may still pass for a live one."""
@@ -171,6 +172,8 @@ class Bridge(discord.Client):
             self._spawn(self._every(interval, self._beat))
             self._spawn(self._every(CATCH_UP_INTERVAL, self._catch_up_again))
             self._spawn(self._every(PATROL_INTERVAL, self._patrol))
+            self._spawn(self._every(SWEEP_INTERVAL, self._sweep))
+            await self._sweep()
 
     async def on_resumed(self) -> None:
         """The gateway session goes on, and has sent what it kept."""
@@ -245,6 +248,9 @@ class Bridge(discord.Client):
     async def _patrol(self) -> None:
         if self.healthy and self._caught_up:
             await self.backlog.patrol(active=3600)
+
+    async def _sweep(self) -> None:
+        await asyncio.to_thread(uploads.sweep, self.config.state_dir / "inbox")
 
     async def _beat(self) -> None:
         """Leave a sign of life: for systemd, for a container's health check, for the next start.

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from bridge import ledger
+from bridge import ledger, uploads
 from bridge.discord_io.outbox import Reply
 from bridge.interact.asking import Asking
 from bridge.narration import Narration
@@ -158,13 +158,17 @@ class Conversation:
         return True
 
     async def forget(self) -> None:
-        """The thread was deleted: end its process and drop its record. The transcript stays."""
+        """The thread was deleted: end its process, drop its record and what people sent in it.
+
+        The transcript stays.
+        """
         self._drop(self.record.queue)
         if self.active is not None:
             self.active.reply.finish([])
         await self._end_process(self._part(), "the deletion of the thread")
         await self.close()
         self._s.store.remove(self.thread)
+        await asyncio.to_thread(uploads.discard, self.session.inbox)
 
     def _drop(self, items: tuple[Queued, ...]) -> int:
         for item in items:

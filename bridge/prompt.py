@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bridge.discord_io.attachments import Downloads, NotFetched
+from bridge import uploads
+from bridge.discord_io.attachments import MAX_BYTES, Downloads, NotFetched
 from state import Attachment, Queued
 
 LONG_PASTE = "message.txt"
@@ -48,9 +49,17 @@ async def compose(item: Queued, downloads: Downloads, inbox: Path) -> Prompt:
     """Make the prompt of a message; files are saved below `inbox`, a folder of this message."""
     if not item.attachments:
         return Prompt(item.content)
-    parts = await asyncio.gather(
-        *(_part(n, a, downloads, inbox) for n, a in enumerate(item.attachments, 1))
-    )
+    parts: list[_Part] = []
+    room = MAX_BYTES
+    for number, file in enumerate(item.attachments, 1):  # never more than one in memory as it came
+        try:
+            data = await downloads.fetch(file, room)
+        except NotFetched as fault:
+            parts.append(_Part(note=f"📎 {file.filename} was left out: {fault}"))
+            continue
+        room -= file.size
+        path = inbox / f"{number}-{safe_name(file.filename)}"
+        parts.append(await asyncio.to_thread(_part, file, data, path))
     text = "\n\n".join(t for t in (item.content, *(p.text for p in parts)) if t.strip())
     images = [part.image for part in parts if part.image]
     notes = tuple(part.note for part in parts if part.note)
@@ -60,12 +69,9 @@ async def compose(item: Queued, downloads: Downloads, inbox: Path) -> Prompt:
     return Prompt([*blocks, *images], notes)
 
 
-async def _part(number: int, file: Attachment, downloads: Downloads, inbox: Path) -> _Part:
-    try:
-        data = await downloads.fetch(file)
-    except NotFetched as fault:
-        return _Part(note=f"📎 {file.filename} was left out: {fault}")
-    text = as_text(data)
+def _part(file: Attachment, data: bytes, path: Path) -> _Part:
+    """What a file is in the prompt; it is saved under `path` if it is neither text nor image."""
+    text = as_text(data) if len(data) <= 4 * MAX_PASTED_TEXT else None  # 4 bytes a character
     if text is not None and file.filename == LONG_PASTE and len(text) <= MAX_PASTED_TEXT:
         return _Part(text=text)
     if text is not None and len(text) <= MAX_INLINE_TEXT:
@@ -74,15 +80,8 @@ async def _part(number: int, file: Attachment, downloads: Downloads, inbox: Path
     if media and len(data) <= MAX_IMAGE_BYTES and max(image_size(data)) <= MAX_IMAGE_EDGE:
         source = {"type": "base64", "media_type": media, "data": base64.b64encode(data).decode()}
         return _Part(image={"type": "image", "source": source})
-    path = inbox / f"{number}-{safe_name(file.filename)}"
-    await asyncio.to_thread(_save, path, data)
+    uploads.save(path, data)
     return _Part(text=f"The file {file.filename!r} ({len(data)} bytes) is saved as {path}")
-
-
-def _save(path: Path, data: bytes) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.write_bytes(data)
-    path.chmod(0o600)
 
 
 def safe_name(name: str) -> str:

@@ -4,9 +4,12 @@ import base64
 import struct
 import unicodedata
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import aiohttp
 import discord
 import pytest
 from hypothesis import given
@@ -192,17 +195,27 @@ def test_what_is_not_utf8_or_has_a_zero_is_no_text(data: bytes) -> None:
 
 # --- the whole prompt, with files on a real CDN ---------------------------------------------------
 async def composed(
-    inbox: Path, content: str, files: dict[str, bytes], *, size: int | None = None
+    inbox: Path,
+    content: str,
+    files: dict[str, bytes],
+    *,
+    sizes: Mapping[str, int] = MappingProxyType({}),
+    trace: aiohttp.TraceConfig | None = None,
 ) -> tuple[Any, tuple[str, ...]]:
-    """The prompt of a message with these files; `size` is what Discord claims of them."""
+    """The prompt of a message with these files; `sizes` are what Discord claims of some."""
     discord_server = LoopbackDiscord(rate_limits="off")
+    discord_server.faults.delay("GET", "/cdn/.*", 0.01, times=len(files))
     await discord_server.start()
     try:
-        async with running(discord_server, Bot(discord.Intents.none())) as client:
+        bot = Bot(discord.Intents.none(), http_trace=trace)
+        async with running(discord_server, bot) as client:
             message = await discord_server.say(discord_server.general, "x", files=files)
             attachments = tuple(
                 Attachment(
-                    url=file["url"], filename=name, size=size or file["size"], content_type=None
+                    url=file["url"],
+                    filename=name,
+                    size=sizes.get(name, file["size"]),
+                    content_type=None,
                 )
                 for name, file in zip(files, message["attachments"], strict=True)
             )
@@ -280,13 +293,64 @@ async def test_files_of_one_name_do_not_overwrite_each_other(tmp_path: Path) -> 
 
 
 async def test_a_file_that_is_too_large_is_left_out_and_the_person_is_told(tmp_path: Path) -> None:
-    content, notes = await composed(tmp_path, "Hi", {"big.bin": b"x"}, size=MAX_BYTES + 1)
+    content, notes = await composed(
+        tmp_path, "Hi", {"big.bin": b"x"}, sizes={"big.bin": MAX_BYTES + 1}
+    )
     assert content == "Hi"
     assert notes == ("📎 big.bin was left out: it is larger than 50 MB",)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "taken"),
+    [
+        ([50], "0"),
+        ([20, 20, 20], "01"),
+        ([49, 2, 1], "02"),
+        ([51, 50, 1], "1"),
+    ],
+)
+async def test_the_files_of_one_message_have_one_limit_together(
+    tmp_path: Path, sizes: list[int], taken: str
+) -> None:
+    names = [f"{number}.txt" for number in range(len(sizes))]
+    claimed = {name: size << 20 for name, size in zip(names, sizes, strict=True)}
+    content, notes = await composed(
+        tmp_path, "Hi", {name: b"in it" for name in names}, sizes=claimed
+    )
+    assert [name for name in names if f'name="{name}"' in content] == [f"{n}.txt" for n in taken]
+    left = [size for name, size in zip(names, sizes, strict=True) if f'"{name}"' not in content]
+    assert len(notes) == len(left)
+    for size, note in zip(left, notes, strict=True):
+        words = "it is larger than 50 MB" if size > 50 else "more than 50 MB of files"
+        assert words in note
+
+
+async def test_files_of_one_message_come_one_after_the_other(tmp_path: Path) -> None:
+    """Each may be as large as all together may be, and is in memory as a whole when it comes."""
+    under_way, most = 0, 0
+
+    async def begins(*_: object) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+
+    async def ends(*_: object) -> None:
+        nonlocal under_way
+        under_way -= 1
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_start.append(begins)
+    trace.on_request_end.append(ends)
+    files = {f"{number}.txt": b"text" for number in range(10)}
+    content, _ = await composed(tmp_path, "", files, trace=trace)
+    assert content.count("<file") == 10
+    assert (under_way, most) == (0, 1)
+
+
 async def test_a_message_of_which_nothing_arrived_still_says_so(tmp_path: Path) -> None:
-    content, notes = await composed(tmp_path, "", {"big.bin": b"x"}, size=MAX_BYTES + 1)
+    content, notes = await composed(
+        tmp_path, "", {"big.bin": b"x"}, sizes={"big.bin": MAX_BYTES + 1}
+    )
     assert "none of them arrived" in content
     assert len(notes) == 1
 

@@ -7,7 +7,7 @@ from bridge.discord_io.retry import persist
 from state import Attachment
 
 MAX_BYTES = 50 << 20
-"""Larger files are not fetched: they would fill the bot's memory and the disk."""
+"""What one message may bring: more would fill the bot's memory and the disk."""
 
 
 class NotFetched(Exception):
@@ -21,10 +21,12 @@ class Downloads:
         """`client` does the requests."""
         self._client = client
 
-    async def fetch(self, attachment: Attachment) -> bytes:
-        """The whole file. Raises `NotFetched`."""
+    async def fetch(self, attachment: Attachment, room: int = MAX_BYTES) -> bytes:
+        """The whole file, if it has no more than `room` bytes. Raises `NotFetched`."""
         if attachment.size > MAX_BYTES:
             raise NotFetched(f"it is larger than {MAX_BYTES >> 20} MB")
+        if attachment.size > room:
+            raise NotFetched(f"the message has more than {MAX_BYTES >> 20} MB of files")
         http = self._client.http
         try:
             return await persist("fetch a file", lambda: http.get_from_cdn(attachment.url))
