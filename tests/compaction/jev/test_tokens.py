@@ -1,4 +1,4 @@
-"""The estimate on which all limits rest: its anchors; structured text is not undercounted."""
+"""The estimate that all limits rest on: its anchors, and that JSON is not undercounted."""
 
 import json
 import math
