@@ -23,18 +23,18 @@ from compaction.passages import History, Passage, history, passages
 PRESERVE_MESSAGES = 6
 
 NAME = 1.0
-OPEN = 0.7
-TOUCHED = 0.5
-WRITTEN = 0.3
-WRITTEN_OLD = 0.2
+OPEN = 1.1
+TOUCHED = 0.4
+WRITTEN = 0.9
+WRITTEN_OLD = 0.6
 NEWS = 0.02
 """Worth of a line: with a name of its own; of an open file; of a file touched a moment ago; that an
 edit put in; nothing but not seen again."""
 
-SETTLED = 0.3
+SETTLED = 0.35
 """What remains of a name's worth in a file that was edited or spoken of since."""
 TOUCHED_CALLS = 10
-SETTLED_CALLS = 15
+SETTLED_CALLS = 8
 EARLY_PLACES = 3
 """A name is kept at one of its first places, where it is introduced."""
 NEED_EVEN = 4.0
@@ -169,7 +169,7 @@ class _Situation:
 
 
 def _carriers(passage: Passage, own: Mapping[int, Sequence[str]]) -> list[int]:
-    """The fewest lines, roughly, that hold each name of its own once: definitions first."""
+    """The fewest lines, roughly, that hold each own name once: definitions first."""
     places: dict[str, list[int]] = defaultdict(list)
     for line, names in own.items():
         for name in names:

@@ -14,17 +14,21 @@ MIN_CHARS = 120
 """Shorter texts are not worth a mark."""
 KEEP = 1e9
 """Worth of a line that no price removes: the first of an input."""
+SHORT_LINE, USUAL_LINE = 2, 10
+"""Tokens of a line with next to nothing on it, and of a line of code."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByLine:
     """Keeps the lines that are worth `price` for each of their tokens.
 
-    A price of nearly nothing leaves out only what is repeated or stale. `renumber` drops the line
-    numbers of file views except after gaps.
+    A price of nearly nothing leaves out only what is repeated or stale. `length` tells how much
+    more a long line is worth than a short one: 0 = nothing, 1 = in proportion to its tokens.
+    `renumber` drops the line numbers of file views except after gaps.
     """
 
     price: float
+    length: float = 0.5
     renumber: bool = True
     preserve: int = PRESERVE_MESSAGES
 
@@ -56,7 +60,10 @@ class ByLine:
 
     def _shortened(self, each: Valued) -> str | None:
         passage = each.passage
-        worths = each.worths
+        worths = [
+            worth * (max(cost, SHORT_LINE) / USUAL_LINE) ** self.length
+            for worth, cost in zip(each.worths, each.costs, strict=True)
+        ]
         text = "\n".join(passage.lines)
         if len(text) < MIN_CHARS or has_gaps(text):
             return None
@@ -71,5 +78,5 @@ class ByLine:
 
 
 CONSERVATIVE = ByLine(price=0.0004, renumber=False)
-BALANCED = ByLine(price=0.01)
-AGGRESSIVE = ByLine(price=0.05)
+BALANCED = ByLine(price=0.02)
+AGGRESSIVE = ByLine(price=0.062, length=0.8)

@@ -145,7 +145,7 @@ def test_no_session_breaks_the_rules(
         input = {"file_path": path, "old_string": text, "new_string": text[::-1], "content": text}
         session.call(tool, input, text[5:], is_error=failed)
     before = session.messages
-    check(before, apply(before, ByLine(price, renumber)(before)))
+    check(before, apply(before, ByLine(price, renumber=renumber)(before)))
 
 
 def test_the_benchmark_gets_dictionaries_and_its_own_stay_as_they_are() -> None:
