@@ -1,14 +1,19 @@
 """Sessions as the CLI keeps them on disk: where a transcript is, and what it holds of one turn."""
 
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 LONGEST_NAME = 200
 """Characters of a project's folder name that are the CLI's own rule; longer ones are looked for."""
 
+Json = dict[str, Any]
+
+BLOCK = 1 << 20
+"""Bytes of a transcript that are searched at once, from its end on."""
 _FINAL = ("end_turn", "stop_sequence", "max_tokens", "refusal")
 
 
@@ -40,7 +45,7 @@ def find_transcript(projects: Path, sid: str, cwd: str) -> Path | None:
 class TurnRecords:
     """What a transcript holds of one turn."""
 
-    def __init__(self, records: list[dict[str, Any]]) -> None:
+    def __init__(self, records: list[Json]) -> None:
         """`records` are those of the turn's main conversation, its prompt first; may be empty."""
         self.records = records
 
@@ -59,7 +64,7 @@ class TurnRecords:
         """The model has said its last word on it, or the turn was interrupted."""
         if not self.records:
             return False
-        message = cast("dict[str, Any]", self.records[-1].get("message") or {})
+        message = _message(self.records[-1])
         if self.records[-1]["type"] == "assistant":
             return message.get("stop_reason") in _FINAL
         return "[Request interrupted by user" in json.dumps(message)
@@ -68,52 +73,75 @@ class TurnRecords:
 def read_turn(path: Path, prompt_id: str) -> TurnRecords:
     """The records of the turn that the prompt with this id began. Blocks while it reads.
 
-    A line that is torn or is not JSON is passed over, as the CLI itself does.
+    A line that is torn or is not JSON is passed over, as the CLI itself does. The file is searched
+    from its end: a transcript may be long, and it is the newest turns that are asked for.
     """
-    found: list[dict[str, Any]] = []
-    needle = prompt_id.encode()
-    with path.open("rb") as lines:
-        for line in lines:
-            if not found and needle not in line:
-                continue
-            record = _conversation_record(line)
-            if record is None:
-                continue
-            if found and (_is_prompt(record) or _leads_to_another(record, found[0])):
-                break
-            if found or record.get("uuid") == prompt_id:
-                found.append(record)
-    return TurnRecords(found)
+    with path.open("rb") as transcript:
+        place = transcript.seek(0, os.SEEK_END)
+        while (place := _rfind(transcript, prompt_id.encode(), place)) is not None:
+            newline = _rfind(transcript, b"\n", place)
+            place = transcript.seek(0 if newline is None else newline + 1)
+            prompt = _conversation_record(transcript.readline())
+            if prompt is not None and prompt.get("uuid") == prompt_id:
+                return TurnRecords([prompt, *_turn_behind(prompt, transcript)])
+    return TurnRecords([])
 
 
-def _conversation_record(line: bytes) -> dict[str, Any] | None:
+def _rfind(file: BinaryIO, needle: bytes, end: int) -> int | None:
+    """Where `needle` stands for the last time before `end`."""
+    behind = b""  # the beginning of what was read before: the needle may lie across
+    while end > 0:
+        start = file.seek(max(0, end - BLOCK))
+        block = file.read(end - start) + behind
+        if (at := block.rfind(needle)) >= 0:
+            return start + at
+        behind, end = block[: len(needle) - 1], start
+    return None
+
+
+def _turn_behind(prompt: Json, lines: Iterable[bytes]) -> Iterator[Json]:
+    """What belongs to a prompt of the lines that follow it."""
+    for record in filter(None, map(_conversation_record, lines)):
+        if _is_prompt(record) or _leads_to_another(record, prompt):
+            return
+        yield record
+
+
+def _conversation_record(line: bytes) -> Json | None:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(record, dict):
         return None
-    record = cast("dict[str, Any]", record)
+    record = cast("Json", record)
     if record.get("type") not in ("user", "assistant") or record.get("isSidechain"):
         return None
     return record
 
 
-def _leads_to_another(record: dict[str, Any], prompt: dict[str, Any]) -> bool:
+def _leads_to_another(record: Json, prompt: Json) -> bool:
     """What the CLI adds in front of a prompt bears that prompt's mark, not the one of `prompt`."""
     marks = record.get("promptId"), prompt.get("promptId")
     return bool(record.get("isMeta")) and None not in marks and marks[0] != marks[1]
 
 
-def _is_prompt(record: dict[str, Any]) -> bool:
+def _is_prompt(record: Json) -> bool:
     """A person's message, as opposed to tool results and to what the CLI adds itself."""
     if record["type"] != "user" or "toolUseResult" in record:
         return False
     if record.get("isMeta") or record.get("isCompactSummary"):  # the CLI's own words, in mid-turn
         return False
-    content = cast("dict[str, Any]", record.get("message") or {}).get("content")
-    if isinstance(content, list):
-        blocks = cast("list[dict[str, Any]]", content)
-        if any(block.get("type") == "tool_result" for block in blocks):
-            return False
+    content = _message(record).get("content")
+    if isinstance(content, list) and any(map(_is_result, cast("list[object]", content))):
+        return False
     return "[Request interrupted by user" not in json.dumps(content)
+
+
+def _is_result(block: object) -> bool:
+    return isinstance(block, dict) and cast("Json", block).get("type") == "tool_result"
+
+
+def _message(record: Json) -> Json:
+    message = record.get("message")
+    return cast("Json", message) if isinstance(message, dict) else {}

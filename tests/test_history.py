@@ -13,6 +13,7 @@ from bridge import history
 from tests.protocol.record import load
 
 Json = dict[str, Any]
+IO = Path("/proc/self/io")
 SID = "00000000-0000-0000-0000-000000000001"
 
 
@@ -125,6 +126,76 @@ def test_an_id_that_is_only_mentioned_is_not_the_prompt() -> None:
         says("x", "p1?", parentUuid="p1"),
     ]
     assert not read(lines, "p1").asked
+
+
+anything: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["content", "type", "stop_reason", "role", "text"]), inner, max_size=3
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"type": st.sampled_from(["user", "assistant"])},
+            optional={"uuid": anything, "message": anything, "isMeta": anything},
+        ),
+        max_size=4,
+    ),
+    anything,
+)
+def test_a_record_of_any_shape_is_read(records: list[Json], message: Any) -> None:
+    found = read([{"type": "user", "uuid": "p", "message": message}, *records], "p")
+    assert found.asked
+    assert found.records[1:] == records[: len(found.records) - 1]
+    assert found.answered == any(r["type"] == "assistant" for r in found.records)
+    assert found.finished in (True, False)
+
+
+def test_a_line_that_is_nested_too_deeply_is_passed_over() -> None:
+    deep = b'{"type": "user", "uuid": "p", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    lines: list[Json | bytes] = [prompt("p"), deep, says("a", "the end")]
+    assert read(lines, "p").finished
+
+
+def test_a_prompt_is_found_wherever_it_lies(tmp_path: Path) -> None:
+    """At each place about the edge of what is searched at once, and in front of longer lines."""
+    path = tmp_path / "t.jsonl"
+    lines = [json.dumps(prompt("p" * 36)), json.dumps(says("a", "the end"))]
+    records = [json.loads(line) for line in lines]
+    head = "".join(f"{line}\n" for line in [json.dumps(prompt("before")), *lines])
+    for size, step in ((history.BLOCK, 1), (3 * history.BLOCK, 29)):
+        for shift in range(0, len(head) + 20, step):
+            noise = json.dumps({"type": "system", "x": ""})
+            noise = noise.replace('""', f'"{"x" * (size - shift - len(noise))}"')
+            path.write_text(f"{head}{noise}\n")
+            assert history.read_turn(path, "p" * 36).records == records
+
+
+def test_no_more_is_read_than_is_asked_for(tmp_path: Path) -> None:
+    """The transcript of a long session is large, and its newest turn is asked for again and again.
+
+    The system counts what a process reads.
+    """
+    path = tmp_path / "t.jsonl"
+    long_ago = "".join(f"{json.dumps(says(f'a{n}', 'x' * 10_000))}\n" for n in range(2000))
+    lines = [json.dumps(prompt("p")), json.dumps(says("a", "the end"))]
+    path.write_text(long_ago + "\n".join(lines))
+    if not IO.exists():
+        pytest.skip("this system does not count it")
+    before = bytes_read()
+    assert history.read_turn(path, "p").finished
+    assert bytes_read() - before < 5 * history.BLOCK < path.stat().st_size
+
+
+def bytes_read() -> int:
+    return int(IO.read_text().split()[1])
 
 
 @pytest.mark.parametrize(
