@@ -372,7 +372,7 @@ class Conversation:
         else:
             self._s.runner.release(self.thread)
         self._show_all(turn, words)
-        self._spawn(self._delivered(turn))
+        self._spawn(self._delivered(turn.prompt_id, turn.reply))
 
     def _show_all(self, turn: ActiveTurn, words: str) -> None:
         try:
@@ -384,20 +384,19 @@ class Conversation:
             shown = [*(text[at : at + 1900] for at in range(0, len(text), 1900)), words]
         turn.reply.finish(shown)
 
-    async def _delivered(self, turn: ActiveTurn) -> None:
-        await turn.reply.over()
+    async def _delivered(self, prompt: str, reply: Reply) -> None:
+        await reply.over()
         record = self._s.store.get(self.thread)
         if record is None:
             return
-        if turn.reply.failure is not None and record.parent is not None:
+        if reply.failure is not None and record.parent is not None:
             words = (
-                f"⚠️ **My answer in <#{self.thread}> could not be shown** "
-                f"({turn.reply.failure}).\n"
+                f"⚠️ **My answer in <#{self.thread}> could not be shown** ({reply.failure}).\n"
                 "If the thread is locked, unlock it (or give me *Manage Threads*) and write there "
                 "again; the session is kept."
             )
-            self._s.outbox.post(record.parent, [words], f"{turn.prompt_id[:18]}-lost")
-        self._change(lambda r: ledger.delivered(r, turn.prompt_id))
+            self._s.outbox.post(record.parent, [words], f"{prompt[:18]}-lost")
+        self._change(lambda r: ledger.delivered(r, prompt))
 
     def _reply(self, turn: Turn) -> Reply:
         """The messages that show the answer to a turn, those that are there already included."""
@@ -419,8 +418,7 @@ class Conversation:
         narration.close()
         renderer = Renderer(cwd=self.record.cwd)
         reply.finish(contents(renderer, narration.segments, over.tail))
-        await reply.over()
-        self._change(lambda r: ledger.delivered(r, over.prompt_id))
+        await self._delivered(over.prompt_id, reply)
 
     # --- housekeeping ---------------------------------------------------------------------------
     async def close(self) -> None:

@@ -17,6 +17,7 @@ from bridge import address
 from bridge.bot import Bridge
 from bridge.config import child_environment, find_claude, load
 from bridge.rehearsal.discord.faults import Faults
+from bridge.rehearsal.discord.permissions import Permission
 from state import Queued, Record, Store
 from tests.e2e.rig import Rig
 
@@ -187,3 +188,25 @@ async def test_an_answer_that_an_outage_holds_back_survives_the_bot(
     rig.discord.faults.clear()
     shown = await rig.settled(thread, 1)
     assert shown.count("END-OF-SLOW SLOW 1 alpha") == 1
+
+
+async def test_an_answer_that_the_thread_refuses_after_an_outage_is_announced(rig: Rig) -> None:
+    """Somebody has locked it before the next bot could show the answer."""
+    d = rig.discord
+    d.overwrite(d.general, d.bot["id"], deny=Permission.MANAGE_THREADS)
+    thread = await rig.open("SLOW 1 alpha")
+    await rig.answer(thread, "working")
+    d.faults.fail(*EDIT, status=503, times=MANY)
+    await rig.eventually(lambda: rig.record(thread).get("unsent"), what="its turn is over")
+    await rig.stop(signal.SIGKILL)
+    await d.archive(thread, locked=True)
+    d.faults.clear()
+    await rig.start()
+    notice = f"My answer in <#{thread}> could not be shown"
+    await rig.until(lambda: notice in d.shown(d.general), what=lambda: rig.log_tail(12))
+    await rig.eventually(lambda: not rig.record(thread).get("unsent"), what="it is told once")
+    await rig.restart()
+    await d.archive(thread, locked=False)
+    await rig.say(thread, "beta")
+    await rig.answer(thread, "Echo #2: beta | saw: SLOW 1 alpha")
+    assert d.shown(d.general).count(notice) == 1
