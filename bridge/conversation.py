@@ -90,6 +90,7 @@ class Conversation:
         turn = self._unsent(message)
         if turn is not None and turn.item is not None:
             turn.item = turn.item.model_copy(update={"content": content})
+            turn.prompt = None
         if turn is not None or self._waits(message):
             self._change(lambda r: ledger.edited(r, message, content))
 
@@ -297,6 +298,8 @@ class Conversation:
             )
             turn.again()
             outcome = await self.session.run(turn, lambda: self._prompt(turn))
+        elif isinstance(outcome, Died):
+            outcome = turn.died(outcome.exit)  # somebody may have stopped it meanwhile
         self._finish(turn, outcome)
 
     async def _prompt(self, turn: ActiveTurn) -> Prompt:

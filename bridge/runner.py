@@ -108,6 +108,7 @@ class Runner:
             return await asyncio.shield(launching)
         except asyncio.CancelledError:
             # Once begun, a start is not undone half-way: the process is seated, then stopped.
+            self.retire(want.thread)
             launching.add_done_callback(lambda done: self._undo(want.thread, done))
             raise
 
@@ -297,15 +298,17 @@ class Runner:
             log.info("thread %d: its process was idle for %.0f s", seat.thread, self._idle_timeout)
             self._spawn(self._stop(seat))
 
-    async def stop(self, thread: int) -> None:
+    async def stop(self, thread: int, only: LiveProcess | None = None) -> None:
         """End a thread's process, if it has one; returns once the process is confirmed gone.
+
+        With `only`, no other is ended that the thread may have by now.
 
         The ladder: EOF on stdin; SIGTERM to the shim, which ends the CLI and its whole tree;
         SIGKILL to all that carry the marker. Its first rung, `interrupt`, is the conversation's,
         which knows of turns.
         """
         seat = self._seats.get(thread)
-        if seat is not None:
+        if seat is not None and only in (None, seat.process):
             await self.end(seat)
 
     def retire(self, thread: int) -> Seat | None:

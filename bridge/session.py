@@ -105,7 +105,7 @@ class Session:
         try:
             process.send(user_line(prompt.content, turn.prompt_id))
         except ProcessGone:
-            return Died(await process.ended)
+            return turn.died(await process.ended)
         return await self.follow(turn, process)
 
     async def follow(self, turn: ActiveTurn, process: LiveProcess) -> Outcome:
@@ -227,7 +227,8 @@ class Session:
 
     async def untouched(self, turn: ActiveTurn) -> bool:
         """The process died before it took the prompt: it said nothing, and wrote down nothing."""
-        return not turn.heard and not (await self.records(turn.prompt_id)).asked
+        asked = (await self.records(turn.prompt_id)).asked
+        return not asked and not turn.heard and turn.stopped_by is None
 
     async def interrupt(self, turn: ActiveTurn, by: str) -> None:
         """End a turn, and its process only if there is no other way."""
@@ -245,7 +246,7 @@ class Session:
         except (ProcessGone, TimeoutError):
             log.warning("thread %d: the CLI does not take an interrupt", self.thread)
         if not turn.over:
-            await self._s.runner.stop(self.thread)
+            await self._s.runner.stop(self.thread, only=process)
             turn.end(Stopped(by))
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from bridge.discord_io.outbox import Reply
 from bridge.narration import Narration
 from bridge.outcome import Answered, Died, Limit, Outcome, Stopped, TimedOut
-from bridge.process import LiveProcess
+from bridge.process import Exit, LiveProcess
 from bridge.prompt import Prompt
 from bridge.protocol import CommandLifecycle, Event, Result
 from bridge.render import Renderer
@@ -75,10 +75,15 @@ class ActiveTurn:
         if not self.over:
             self.done.set_result(outcome)
 
+    def died(self, ended: Exit) -> Outcome:
+        """What the death of the process is to the turn: what a person asked for, or a fault."""
+        return Died(ended) if self.stopped_by is None else Stopped(self.stopped_by)
+
     def again(self) -> None:
         """Run the same turn once more: what ended was only an attempt."""
         self.done = asyncio.get_running_loop().create_future()
         self.result = None
+        self.sent = False
 
     def feed(self, event: Event) -> None:
         """Take an event of the process."""
@@ -112,8 +117,7 @@ class ActiveTurn:
             if self.over:
                 return self.done.result()
             if process.ended.done():
-                by = self.stopped_by
-                return Died(process.ended.result()) if by is None else Stopped(by)
+                return self.died(process.ended.result())
         if clock() - process.last_output >= limits.silence:
             return TimedOut(Limit.SILENCE, limits.silence)
         return TimedOut(Limit.LENGTH, limits.length)
