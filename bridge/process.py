@@ -267,6 +267,9 @@ class LiveProcess:
             self._pending.clear()
             self._fds.remove(self._in)
             os.close(self._in)
+        if self.alive:
+            # Its shim stays until its last words are read, whether anybody listens or not.
+            self._loop.add_reader(self._out, self._readable)
         self.signal(signal.SIGHUP)
 
     def signal(self, number: signal.Signals) -> bool:

@@ -439,6 +439,14 @@ async def test_all_that_was_printed_is_delivered_before_the_end(start: Starter) 
         assert heard.rest() == [f"n{i}" for i in range(1, 401)]
 
 
+async def test_the_end_of_a_process_that_nobody_listens_to_waits_for_nobody(start: Starter) -> None:
+    run = start("sh", "-c", "echo ready; cat; echo last words")
+    process = LiveProcess(info(run.folder, run.process.pid, run.marker), adopted=True)
+    process.close_input()
+    async with asyncio.timeout(WITHIN):
+        assert (await process.ended).code == 0
+
+
 async def test_a_killed_shim_is_an_end_too_and_what_is_left_in_the_pipe_still_counts(
     pipes: Pipes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

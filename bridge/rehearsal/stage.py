@@ -137,7 +137,7 @@ class Stage:
             self.discord.until(
                 lambda: self.discord.connected and self.discord.identifies > before,
                 timeout=within,
-                what="the bot connects",
+                what=lambda: f"the bot connects; its log ends:\n{self.log_tail()}",
             )
         )
         ended = asyncio.create_task(self.bot.wait())
