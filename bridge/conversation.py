@@ -283,6 +283,12 @@ class Conversation:
     async def _run(self, turn: ActiveTurn) -> None:
         """Give the prompt to a process, wait for the end of the turn, and settle it."""
         outcome = await self.session.run(turn, lambda: self._prompt(turn))
+        if isinstance(outcome, Died) and await self.session.untouched(turn):
+            log.warning(
+                "thread %d: its process was dying already, another one is asked", self.thread
+            )
+            turn.again()
+            outcome = await self.session.run(turn, lambda: self._prompt(turn))
         if session_is_gone(outcome):
             log.warning("thread %d: its session is gone, a fresh one starts", self.thread)
             self._change(ledger.without_session, turn)
@@ -292,13 +298,7 @@ class Conversation:
             )
             turn.again()
             outcome = await self.session.run(turn, lambda: self._prompt(turn))
-        elif isinstance(outcome, Died) and await self.session.untouched(turn):
-            log.warning(
-                "thread %d: its process was dying already, another one is asked", self.thread
-            )
-            turn.again()
-            outcome = await self.session.run(turn, lambda: self._prompt(turn))
-        elif isinstance(outcome, Died):
+        if isinstance(outcome, Died):
             outcome = turn.died(outcome.exit)  # somebody may have stopped it meanwhile
         self._finish(turn, outcome)
 

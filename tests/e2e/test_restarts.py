@@ -313,13 +313,16 @@ async def test_a_turn_of_which_nothing_was_done_is_asked_again_after_a_crash(rig
     await rig.answer(later, "delta | saw: alpha one")
 
 
-@pytest.mark.settings(BRIDGE_ORPHAN_TIMEOUT="2")
+@pytest.mark.settings(BRIDGE_ORPHAN_TIMEOUT="4")
 @pytest.mark.parametrize("back", ["while it ends", "after its end"])
 async def test_a_turn_that_ended_while_the_bot_stayed_away_is_shown_once(
     rig: Rig, back: str
 ) -> None:
-    """The shim gave up waiting for the bot, and let the turn be the last of its process."""
-    thread = await rig.open("SLOW 4 alpha")
+    """The shim gave up waiting for the bot, and let the turn be the last of its process.
+
+    The turn ends between one orphan timeout, and two: by then it would be cut.
+    """
+    thread = await rig.open("SLOW 6 alpha")
     await rig.answer(thread, "working")
     await rig.stop(signal.SIGKILL)
     if back == "while it ends":
@@ -329,7 +332,7 @@ async def test_a_turn_that_ended_while_the_bot_stayed_away_is_shown_once(
     await rig.start()
     shown = await rig.settled(thread, 1)
     assert shown.count("END-OF-SLOW") == 1
-    assert rig.prompts() == ["SLOW 4 alpha"]
+    assert rig.prompts() == ["SLOW 6 alpha"]
     await rig.say(thread, "beta two")
-    await rig.answer(thread, "Echo #2: beta two | saw: SLOW 4 alpha")
+    await rig.answer(thread, "Echo #2: beta two | saw: SLOW 6 alpha")
     assert rig.starts.all()[-1].resumed == rig.starts.all()[0].sid

@@ -77,17 +77,28 @@ async def test_a_session_id_that_never_was_costs_one_retry_and_one_notice(rig: R
     assert len(rig.starts.all()) == 3
 
 
+@pytest.mark.parametrize("end", ["known", "unseen"])
 async def test_a_session_that_goes_while_its_process_lives_is_not_missed_until_that_ends(
-    rig: Rig,
+    rig: Rig, end: str
 ) -> None:
     thread, _ = await begun(rig)
     rig.transcripts()[0].unlink()
     await rig.say(thread, "beta two")
     await rig.answer(thread, "beta two | saw: alpha one")
-    await rig.kill_clis()
+    await rig.settled(thread, 2)
+    assert rig.bot is not None
+    if end == "known":
+        await rig.kill_clis()
+    else:
+        rig.bot.send_signal(signal.SIGSTOP)
+        (cli,) = rig.clis()
+        cli.kill()
+        run = rig.state / "run"
+        await rig.eventually(lambda: list(run.glob("*/exit.json")), what="the process ends")
     for path in rig.transcripts():
         path.unlink()
     await rig.say(thread, "gamma three")
+    rig.bot.send_signal(signal.SIGCONT)
     shown = await rig.answer(thread, "Echo #1: gamma three | saw: ")
     assert shown.count(FRESH) == 1
 
