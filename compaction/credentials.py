@@ -1,0 +1,39 @@
+"""Which outputs look like they hold a credential, so that no copy of them is made."""
+
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from compaction.inputs import leaves
+
+_FORMS = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    r"|\bsk-(?:ant-|proj-|svcacct-)?[A-Za-z0-9_-]{24,}"
+    r"|\b[rs]k_(?:live|test)_\w{16,}"
+    r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
+    r"|\bxox[abeoprs]-[\w-]{16,}|\bnpm_[A-Za-z0-9]{30,}|\bhf_[A-Za-z0-9]{30,}|\bpypi-[\w-]{50,}"
+    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{35}"
+    r"|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"
+    r"|\b[MNO][\w-]{22,28}\.[\w-]{6,7}\.[\w-]{27,}"
+    r"|://[^\s/:@\"'`<>{}$]{1,64}:[^\s/:@\"'`<>{}$*]{4,64}@[\w.-]"
+)
+_ASSIGNED = re.compile(
+    r"(?im)^[ \t]*(?:export[ \t]+)?[\w.-]*(?:password|passwd|passphrase|secret|token|api_?key"
+    r"|access_?key|private_?key)[\w.-]{0,20}[\"']?[ \t]*[=:][ \t]*[\"']?"
+    r"(?=[^\s\"']{0,80}[0-9])(?=[^\s\"']{0,80}[A-Za-z])[A-Za-z0-9+/=_~-]{16,}[\"']?[ \t,;]*$"
+)
+"""A line that gives a secret name a value which is letters and digits mixed, and no code."""
+_FILES = re.compile(
+    r"(?i)(?:\.env(?:\.(?!example|sample|template)[\w.-]+)?|\.npmrc|\.pypirc|\.netrc|\.pgpass"
+    r"|\.git-credentials|\.?credentials(?:\.json)?|id_(?:rsa|dsa|ecdsa|ed25519)|[\w.-]+\.(?:pem|p12|key))"
+)
+
+
+def holds_credential(given: Mapping[str, Any], output: str) -> bool:
+    """Whether a call is about a file of credentials, or its input or output shows one."""
+    named = [text for path, text in leaves(given) if path[-1:] == ("file_path",)]
+    if any(_FILES.fullmatch(PurePath(name).name) for name in named):
+        return True
+    texts = (output, *(text for _, text in leaves(given)))
+    return any(_FORMS.search(text) or _ASSIGNED.search(text) for text in texts)
