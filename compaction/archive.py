@@ -6,13 +6,16 @@ that Claude reads it back with the tools that it has.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from compaction.credentials import holds_credential
-from compaction.decisions import Decision, new_input, new_text
+from compaction.decisions import Action, Decision, new_input, new_text
+from compaction.estimate import tokens
+from compaction.gains import PLAIN, Costs
 from compaction.inputs import leaves, replaced
 from compaction.jev.stubs import is_stub
 from compaction.messages import Message, ToolResult, ToolUse
@@ -22,6 +25,15 @@ FOLDER = "tool-results"
 
 KEPT = "\n[whole output: "
 """What a shortened output ends with, before the path of the whole one."""
+
+_MARKED = re.compile(r"\n\[whole output(?:: (?P<path>[^\n]+)| not saved[^\n\]]*)\]\Z")
+LONGEST_MARK = 5000
+"""Characters: the longest path that a system takes, and some."""
+
+CREDENTIALS = "not saved, since it looks like it holds credentials"
+NOT_KEPT = "not saved"
+CHARS_A_TOKEN = 3
+"""Of a preview; few rather than many, so that a goal is reached."""
 
 Format = Literal["persisted", "plain"]
 
@@ -40,6 +52,17 @@ class Settings:
     """How much of a removed output its stub still shows."""
     retention_days: float = 0.0
     """Days after which the files of a session that is not used any more go; 0 = never."""
+
+
+def costs(folder: Path, settings: Settings) -> Costs:
+    """What the archive's marks and stubs cost in a session, in estimated tokens."""
+    if settings.format == "plain":
+        return PLAIN
+    path = folder / "0000.txt"
+    if not settings.keep:
+        return Costs(mark=0, stub=tokens(_stub(0, "", None, NOT_KEPT)))
+    shown = settings.preview_chars // CHARS_A_TOKEN
+    return Costs(mark=tokens(_mark(path)), stub=tokens(_stub(0, "-", path, "")) + shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +95,28 @@ def file_away(
 ) -> Filed:
     """Let each decision say where the whole of what it removes will be. Touches no disk.
 
-    Outputs that were cut before stay as they are: what is missing is not here to be kept. So do
-    those that are no longer than what would stand for them.
+    Of outputs that were cut before, what is missing is not here to be kept: they stay as they are,
+    or become a stub that names the file they name already. Those that are no longer than what would
+    stand for them stay, too.
     """
     results = {res.tool_use_id: res for m in messages for res in m.tool_results}
-    uses = [use for message in messages for use in message.tool_uses]
+    uses = [(use, bool(message.text)) for message in messages for use in message.tool_uses]
     found: dict[str, Decision] = {}
     names: dict[str, str] = {}
     contents: dict[str, str] = {}
-    for number, use in enumerate(uses, 1):
+    for number, (use, told) in enumerate(uses, 1):
         decision, result = decisions.get(use.tool_use_id), results.get(use.tool_use_id)
         if decision is None or decision.action == "keep" or result is None:
             continue
-        if is_stub(result.text) or KEPT in result.text[-1000:]:
+        if is_stub(result.text):
             continue
+        if (mark := _MARKED.search(result.text[-LONGEST_MARK:])) is not None:
+            if (again := _stubbed_again(decision, result.text, mark["path"])) is not None:
+                found[use.tool_use_id] = again
+            continue
+        if told and decision.action == "drop_call" and settings.format == "persisted":
+            # Words that tell of a call need the call; its result can go.
+            decision = replace(decision, action="stub")
         filing = _Filing(use, result, decision, folder, number, settings)
         after = filing.decision
         if after is None:
@@ -96,6 +127,16 @@ def file_away(
             contents[filing.name] = filing.content
     paths = {key: str(folder / name) for key, name in names.items()}
     return Filed(found, paths, contents, names)
+
+
+def _stubbed_again(decision: Decision, text: str, path: str | None) -> Decision | None:
+    """The stub of an output that was shortened before and is now to go, if its file is known."""
+    if decision.action not in ("stub", "drop_result") or path is None:
+        return None
+    stub = (
+        f"<persisted-output>\nOld output cleared. Full output saved to: {path}\n</persisted-output>"
+    )
+    return replace(decision, text=stub) if len(stub) < len(text) else None
 
 
 class _Filing:
@@ -132,57 +173,72 @@ class _Filing:
     @property
     def decision(self) -> Decision | None:
         """The decision with a stub that tells of the file; None where it would save nothing."""
-        if self._settings.format == "plain" or self._dropped:
+        if self._settings.format == "plain":
             return self._wanted
+        if self._dropped:
+            known = self.copied or not self._settings.keep
+            return self._wanted if known else self._with_text(self._stub, "stub")
         text = new_text(self._wanted)
         if self._input:
             return self._shorter_input(text)
         if text is None:
             return None
-        if self._wanted.action == "trim":
-            after = f"{text}{KEPT}{self._path}]" if self.copied else text
-        else:
-            after = self._stub()
-        if len(after) >= len(self._result.text) and not self._result.images:
-            return None
-        return replace(self._wanted, text=after)
+        return self._with_text(self._marked(text) if self._wanted.action == "trim" else self._stub)
 
     def _shorter_input(self, text: str | None) -> Decision | None:
         """The mark goes behind the first string that is cut, where it is still the shorter one."""
-        if not self.copied:
+        if self.copied:
+            before = dict(leaves(self._use.input))
+            after = dict(leaves(new_input(self._wanted, self._use.input)))
+            mark = f"\n[whole call: {self._path}]"
+            for place, old in before.items():
+                new = after.get(place, old)
+                if new != old and len(new) + len(mark) < len(old):
+                    marked: Any = replaced(dict(self._use.input), {**after, place: new + mark})
+                    return replace(self._wanted, text=text, input=marked)
+        elif not self._settings.keep:
             return self._wanted
-        before = dict(leaves(self._use.input))
-        after = dict(leaves(new_input(self._wanted, self._use.input)))
-        mark = f"\n[whole call: {self._path}]"
-        for place, old in before.items():
-            new = after.get(place, old)
-            if new != old and len(new) + len(mark) < len(old):
-                marked: Any = replaced(dict(self._use.input), {**after, place: new + mark})
-                return replace(self._wanted, text=text, input=marked)
-        if text is not None:
-            return replace(self._wanted, action="trim", text=f"{text}{KEPT}{self._path}]")
-        return None
+        return None if text is None else self._with_text(self._marked(text), "trim")
 
+    def _with_text(self, text: str, action: Action | None = None) -> Decision | None:
+        """The decision with this text for the result, if it is the shorter one."""
+        if len(text) >= len(self._result.text) and not self._result.images:
+            return None
+        return replace(self._wanted, action=action or self._wanted.action, text=text, input=None)
+
+    def _marked(self, text: str) -> str:
+        if self.copied:
+            return text + _mark(self._path)
+        return f"{text}\n[whole output {CREDENTIALS}]" if self._settings.keep else text
+
+    @property
     def _stub(self) -> str:
-        size = _size(len(self._result.text.encode()))
-        if not self.copied:
-            why = (
-                "not saved, since it looks like it holds credentials"
-                if self._settings.keep
-                else "not saved"
-            )
-            return (
-                f"<persisted-output>\nOld output cleared ({size}), {why}. "
-                "Run the tool again if you need it.\n</persisted-output>"
-            )
-        shown = self._result.text[: self._settings.preview_chars]
-        preview = (
-            f"\n\nPreview (first {_size(len(shown.encode()))}):\n{shown}\n..." if shown else ""
-        )
+        path = self._path if self.copied else None
+        shown = self._result.text[: self._settings.preview_chars] if self.copied else ""
+        why = CREDENTIALS if self._settings.keep else NOT_KEPT
+        return _stub(_bytes(self._result.text), shown, path, why)
+
+
+def _mark(path: Path) -> str:
+    return f"{KEPT}{path}]"
+
+
+def _stub(count: int, shown: str, path: Path | None, why: str) -> str:
+    """What the CLI writes for an output too large to keep, of so many bytes."""
+    if path is None:
+        said = f"{why}. Run the tool again if you need it."
         return (
-            f"<persisted-output>\nOld output cleared ({size}). Full output saved to: {self._path}"
-            f"{preview}\n</persisted-output>"
+            f"<persisted-output>\nOld output cleared ({_size(count)}), {said}\n</persisted-output>"
         )
+    preview = f"\n\nPreview (first {_size(_bytes(shown))}):\n{shown}\n..." if shown else ""
+    return (
+        f"<persisted-output>\nOld output cleared ({_size(count)}). Full output saved to: {path}"
+        f"{preview}\n</persisted-output>"
+    )
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _size(count: float) -> str:

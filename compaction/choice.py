@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from compaction.decisions import Decision, apply, new_text
-from compaction.estimate import message_tokens, tokens
+from compaction.decisions import Decision
+from compaction.estimate import message_tokens
 from compaction.features import paired_calls
+from compaction.gains import PLAIN, Costs, Gains
 from compaction.jev import JevAsker, JevError, as_strategy, is_stub, options_for
 from compaction.messages import Message
 from compaction.policy import WINDOW
@@ -15,10 +16,6 @@ from compaction.strategies import AGGRESSIVE, BALANCED, CONSERVATIVE, ByLine
 
 STEPS = 6
 """Prices that are tried between two presets; each halves the range in which the goal lies."""
-
-
-STUB_TOKENS = 100
-"""About what a stub costs that names the file of a removed result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +29,8 @@ class Goal:
     instructions: str = ""
     asker: JevAsker | None = None
     """Who scores; None = the offline scorer."""
+    costs: Costs = PLAIN
+    """What is put in place of what goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +65,25 @@ def _auto(messages: Sequence[Message], goal: Goal) -> Mapping[str, Decision]:
     """Lines by their worth, gently at first; then, only to reach a goal, whole old results."""
     if goal.save is None:
         return BALANCED(messages)
-    valued = value(messages)
-    gentle, hard = CONSERVATIVE.decide(valued), AGGRESSIVE.decide(valued)
-    if saved(messages, gentle) >= goal.save:
+    valued, gains = value(messages), Gains.of(messages, goal.costs)
+    gentle = gains.worthwhile(CONSERVATIVE.decide(valued))
+    if gains.total(gentle) >= goal.save:
         return gentle
-    if saved(messages, hard) < goal.save:
-        return _cleared(messages, hard, goal.save)
-    return _cheapest(messages, valued, goal.save, hard)
+    hard = gains.worthwhile(AGGRESSIVE.decide(valued))
+    if gains.total(hard) < goal.save:
+        return _cleared(messages, hard, goal.save, gains)
+    return _cheapest(valued, goal.save, hard, gains)
 
 
 def _cheapest(
-    messages: Sequence[Message], valued: Sequence[Valued], save: int, hard: dict[str, Decision]
+    valued: Sequence[Valued], save: int, hard: dict[str, Decision], gains: Gains
 ) -> dict[str, Decision]:
     """The decisions at the lowest price of a line that reaches the goal."""
     low, high, best = CONSERVATIVE.price, AGGRESSIVE.price, hard
     for _ in range(STEPS):
         price = (low * high) ** 0.5
-        found = at_price(price).decide(valued)
-        if saved(messages, found) >= save:
+        found = gains.worthwhile(at_price(price).decide(valued))
+        if gains.total(found) >= save:
             high, best = price, found
         else:
             low = price
@@ -98,22 +98,22 @@ def at_price(price: float) -> ByLine:
 
 
 def _cleared(
-    messages: Sequence[Message], decisions: Mapping[str, Decision], save: int
+    messages: Sequence[Message], decisions: Mapping[str, Decision], save: int, gains: Gains
 ) -> dict[str, Decision]:
     """Beyond the worth of lines: whole results go, the oldest first, until the goal is reached."""
     found = dict(decisions)
-    left = save - saved(messages, decisions)
+    left = save - gains.total(decisions)
     for call in paired_calls(messages, PRESERVE_MESSAGES):
         if left <= 0:
             break
         if call.pinned or call.failed or is_stub(call.text):
             continue
-        made = found.get(call.tool_use_id)
-        text = made and new_text(made)
-        gain = tokens(call.text if text is None else text)
-        if gain > STUB_TOKENS and (made is None or made.input is None):
-            found[call.tool_use_id] = Decision(call.tool_use_id, "stub", "old, to make room")
-            left -= gain - STUB_TOKENS
+        before = found.get(call.tool_use_id)
+        after = Decision(call.tool_use_id, "stub", "old, to make room")
+        more = gains.one(after) - (gains.one(before) if before else 0)
+        if more > 0:
+            found[call.tool_use_id] = after
+            left -= more
     return found
 
 
@@ -153,16 +153,3 @@ STRATEGIES: Mapping[str, Decide] = MappingProxyType(
 """`auto` takes lines by worth as far as its goal asks; `prune` is OpenClaw's session pruning,
 `score` asks an asker about whole results, `both` does one after the other; the presets are fixed
 points of `auto`, and `jev-…` are those of `compaction.jev.strategies`."""
-
-
-def saved(messages: Sequence[Message], decisions: Mapping[str, Decision]) -> int:
-    """The estimated tokens that decisions free."""
-    touched = [
-        message
-        for message in messages
-        if any(
-            part.tool_use_id in decisions for part in (*message.tool_uses, *message.tool_results)
-        )
-    ]
-    after = apply(touched, decisions)
-    return sum(map(message_tokens, touched)) - sum(map(message_tokens, after))

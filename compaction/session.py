@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from compaction import choice, lineage
-from compaction.archive import FOLDER, Settings, file_away
+from compaction.archive import FOLDER, Settings, costs, file_away
+from compaction.check import refusals
 from compaction.decisions import Decision
 from compaction.jev.wire import JevAsker
 from compaction.policy import WINDOW
@@ -62,13 +63,14 @@ def compact_session(
     if transcript is None:
         say("read")
         transcript = Transcript.read(path)
-    say("decide")
-    made = choice.decide(transcript.messages, _goal(transcript, request))
+    if reasons := refusals(transcript):
+        raise Refused(*reasons)
     sid = str(uuid.uuid4())
+    folder = path.parent / sid / FOLDER
+    say("decide")
+    made = choice.decide(transcript.messages, _goal(transcript, request, folder))
     say("archive")
-    filed = file_away(
-        transcript.messages, made.decisions, path.parent / sid / FOLDER, request.archive
-    )
+    filed = file_away(transcript.messages, made.decisions, folder, request.archive)
     planned = plan(transcript, filed.decisions)
     _worth_it(planned.before_tokens, planned.after_tokens, planned.decisions, request)
     notes = made.notes
@@ -99,7 +101,7 @@ def compact_session(
     )
 
 
-def _goal(transcript: Transcript, request: Request) -> choice.Goal:
+def _goal(transcript: Transcript, request: Request, folder: Path) -> choice.Goal:
     """What the strategy is to reach, in the estimate's tokens instead of the API's."""
     save = None
     if request.target is not None:
@@ -112,6 +114,7 @@ def _goal(transcript: Transcript, request: Request) -> choice.Goal:
         window=request.window,
         instructions=request.instructions,
         asker=request.asker,
+        costs=costs(folder, request.archive),
     )
 
 
