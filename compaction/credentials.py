@@ -7,17 +7,34 @@ from typing import Any
 
 from compaction.inputs import leaves
 
-_FORMS = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
-    r"|\bsk-(?:ant-|proj-|svcacct-)?[A-Za-z0-9_-]{24,}"
-    r"|\b[rs]k_(?:live|test)_\w{16,}"
-    r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
-    r"|\bxox[abeoprs]-[\w-]{16,}|\bnpm_[A-Za-z0-9]{30,}|\bhf_[A-Za-z0-9]{30,}|\bpypi-[\w-]{50,}"
-    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{35}"
-    r"|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"
-    r"|\b[MNO][\w-]{22,28}\.[\w-]{6,7}\.[\w-]{27,}"
-    r"|://[^\s/:@\"'`<>{}$]{1,64}:[^\s/:@\"'`<>{}$*]{4,64}@[\w.-]"
+_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    (("PRIVATE KEY-----",), re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")),
+    (("sk-",), re.compile(r"\bsk-(?:ant-|proj-|svcacct-)?(?=[\w-]*[0-9])[A-Za-z0-9_-]{24,}")),
+    (("k_live_", "k_test_"), re.compile(r"\b[rs]k_(?:live|test)_\w{16,}")),
+    (
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
+        re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"),
+    ),
+    (("xox",), re.compile(r"\bxox[abeoprs]-[\w-]{16,}")),
+    (
+        ("npm_", "hf_", "pypi-"),
+        re.compile(r"\bnpm_[A-Za-z0-9]{30,}|\bhf_[A-Za-z0-9]{30,}|\bpypi-[\w-]{50,}"),
+    ),
+    (("AKIA", "ASIA", "AIza"), re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{35}")),
+    (("eyJ",), re.compile(r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}")),
+    (
+        ("://",),
+        re.compile(r"://[^\s/:@\"'`<>{}$]{1,64}:[^\s/:@\"'`<>{}$*]{4,64}@[\w.-]"),
+    ),
+    (
+        (".",),
+        re.compile(
+            r"(?<=[\w-]{23})\.[\w-]{6,7}\.(?=[\w-]*[0-9])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{27,}"
+        ),
+    ),
 )
+"""What must be in a text for a form to be looked for, and the form: most texts have none of it."""
+_NAMES = ("passw", "passphrase", "secret", "token", "key")
 _ASSIGNED = re.compile(
     r"(?im)^[ \t]*(?:export[ \t]+)?[\w.-]*(?:password|passwd|passphrase|secret|token|api_?key"
     r"|access_?key|private_?key)[\w.-]{0,20}[\"']?[ \t]*[=:][ \t]*[\"']?"
@@ -36,4 +53,13 @@ def holds_credential(given: Mapping[str, Any], output: str) -> bool:
     if any(_FILES.fullmatch(PurePath(name).name) for name in named):
         return True
     texts = (output, *(text for _, text in leaves(given)))
-    return any(_FORMS.search(text) or _ASSIGNED.search(text) for text in texts)
+    return any(_has_form(text) or _is_assigned(text) for text in texts)
+
+
+def _has_form(text: str) -> bool:
+    return any(form.search(text) for words, form in _FORMS if any(word in text for word in words))
+
+
+def _is_assigned(text: str) -> bool:
+    low = text.lower()
+    return any(name in low for name in _NAMES) and _ASSIGNED.search(text) is not None
