@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from compaction.archive import FOLDER
 from compaction.rewrite import new_uuid
+from compaction.sibling import Refused, attached
 from compaction.transcript import Transcript
 
 NAME = "compaction.json"
@@ -57,16 +58,20 @@ class NotCompacted(Exception):
 def beside(source: Path, manifest: Manifest, contents: Mapping[str, str]) -> Generator[None]:
     """Write archive and manifest of a session that the block writes; no trace stays if it fails."""
     folder = source.parent / manifest.sid
-    folder.mkdir(mode=0o700)
+    draft = source.parent / f".{manifest.sid}.{FOLDER}.draft"
     try:
+        draft.mkdir(mode=0o700)
         if contents:
-            archive = folder / FOLDER
+            archive = draft / FOLDER
             archive.mkdir(mode=0o700)
             for name, text in contents.items():
                 _put(archive / name, text)
-        _put(folder / NAME, json.dumps({"version": 1, **asdict(manifest)}, indent=1) + "\n")
+        _put(draft / NAME, json.dumps({"version": 1, **asdict(manifest)}, indent=1) + "\n")
+        # A folder is whole or not there, so that a crash leaves none that nobody knows to be ours.
+        draft.rename(folder)
         yield
     except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
@@ -91,7 +96,9 @@ def undo(path: Path) -> Undone:
     """Go back from a compacted session to the one that it was made of, which is as it was.
 
     A compacted session in which nothing was said since is removed with its archive: it can be made
-    again at any time. One in which something was said stays. Raises `NotCompacted`.
+    again at any time. One in which something was said stays, and so does one from which a later
+    session came, whose stubs may name its files. Raises `NotCompacted`, and `Refused` while a
+    process has the session open.
     """
     manifest = manifest_of(path)
     if manifest is None:
@@ -99,11 +106,14 @@ def undo(path: Path) -> Undone:
     source = path.with_name(f"{manifest.source}.jsonl")
     if not source.is_file():
         raise NotCompacted(f"session {manifest.source}, which it was made of, is gone")
+    if (pid := attached(path)) is not None:
+        raise Refused(f"process {pid} has the session open")
     since = said_since(path, source)
-    if not since:
+    removed = not since and not _has_heirs(path)
+    if removed:
         path.unlink(missing_ok=True)
         shutil.rmtree(path.with_suffix(""), ignore_errors=True)
-    return Undone(manifest.source, source, since, removed=not since)
+    return Undone(manifest.source, source, since, removed)
 
 
 def said_since(path: Path, source: Path) -> int:
@@ -121,9 +131,11 @@ def sweep(project: Path, *, retention_days: float, now: float | None = None) -> 
     """Remove archives that nobody needs any more; returns the folders that lost theirs.
 
     That is: those of a crashed compaction, those of sessions that are gone together with all that
-    came of them, and, with a retention, those of sessions that were not used for so long.
+    came of them, and, with a retention, those of sessions that were not used for so long. One that
+    any other session's file names, a fork's for example, counts as used with that session.
     """
     now = time.time() if now is None else now
+    _sweep_drafts(project, now)
     manifests = {
         found.sid: (entry.parent, found)
         for entry in project.glob(f"*/{NAME}")
@@ -139,6 +151,9 @@ def sweep(project: Path, *, retention_days: float, now: float | None = None) -> 
         last = used[sid]
         old = retention_days > 0 and last and now - last > retention_days * 86400
         if old or (not last and now - found.at > ABANDONED):
+            named = _named_last(project, sid)
+            if named and not (retention_days > 0 and now - named > retention_days * 86400):
+                continue
             shutil.rmtree(folder / FOLDER, ignore_errors=True)
             if not last:
                 (folder / NAME).unlink(missing_ok=True)
@@ -146,6 +161,37 @@ def sweep(project: Path, *, retention_days: float, now: float | None = None) -> 
                     folder.rmdir()
             gone.append(folder)
     return gone
+
+
+def _sweep_drafts(project: Path, now: float) -> None:
+    """Remove what crashed compactions were about to write."""
+    for entry in project.glob(".*.draft"):
+        if now - _used(entry) > ABANDONED:
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+
+
+def _named_last(project: Path, sid: str) -> float:
+    """When a session was last used whose file names the archive of another; 0 = there is none."""
+    words = f"{sid}/{FOLDER}/".encode()
+    others = (path for path in project.glob("*.jsonl") if path.stem != sid)
+    return max((_used(path) for path in others if _holds(path, words)), default=0.0)
+
+
+def _holds(path: Path, words: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return any(words in line for line in file)
+    except OSError:
+        return False
+
+
+def _has_heirs(path: Path) -> bool:
+    """Whether another session there was made of this one."""
+    entries = path.parent.glob(f"*/{NAME}")
+    return any((found := _read(entry)) and found.source == path.stem for entry in entries)
 
 
 def _used(path: Path) -> float:
@@ -173,5 +219,5 @@ def _read(path: Path) -> Manifest | None:
 
 def _put(path: Path, text: str) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass") as file:
+    with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
         file.write(text)
