@@ -9,6 +9,7 @@ const TOAST = { timeoutMs: 15_000 }
 export const register: Register = (on, options) => {
   const settings = settingsOf(options)
   let isCompacting = false
+  let hasComplained = false
 
   on('session.compact', async ($, e, next) => {
     let outcome
@@ -44,7 +45,9 @@ export const register: Register = (on, options) => {
         const { context } = await $.session.usage()
         if ((context.percent ?? 0) >= settings.compactAtPercent) await $.session.compact()
       } catch (error) {
-        $.ui.log(`No compaction at the end of this turn: ${errorOf(error, settings)}`)
+        const to = hasComplained ? 'debug' : 'transcript'
+        hasComplained = true
+        $.ui.log(`No compaction at the end of this turn: ${errorOf(error, settings)}`, { to })
       }
       return result
     } finally {
