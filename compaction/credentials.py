@@ -36,11 +36,16 @@ _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
 """What must be in a text for a form to be looked for, and the form: most texts have none of it."""
 _NAMES = ("passw", "passphrase", "secret", "token", "key")
 _ASSIGNED = re.compile(
-    r"(?im)^[ \t]*(?:export[ \t]+)?[\w.-]*(?:password|passwd|passphrase|secret|token|api_?key"
+    r"(?im)^[ \t]*(?:export[ \t]+)?[\"']?[\w.-]*(?:password|passwd|passphrase|secret|token|api_?key"
     r"|access_?key|private_?key)[\w.-]{0,20}[\"']?[ \t]*[=:][ \t]*[\"']?"
     r"(?=[^\s\"']{0,80}[0-9])(?=[^\s\"']{0,80}[A-Za-z])[A-Za-z0-9+/=_~-]{16,}[\"']?[ \t,;]*$"
 )
 """A line that gives a secret name a value which is letters and digits mixed, and no code."""
+_IN_JSON = re.compile(
+    r"(?i)\"(?:password|client_?secret|secret|(?:access|refresh|id|auth)_?token|api_?key)\"\s*:\s*\""
+    r"(?=[^\s\"]{0,80}[0-9])(?=[^\s\"]{0,80}[A-Za-z])[A-Za-z0-9+/=_~.-]{16,}\""
+)
+"""The same anywhere in JSON on one line, as servers answer."""
 _FILES = re.compile(
     r"(?i)(?:\.env(?:\.(?!example|sample|template)[\w.-]+)?|\.npmrc|\.pypirc|\.netrc|\.pgpass"
     r"|\.git-credentials|\.?credentials(?:\.json)?|id_(?:rsa|dsa|ecdsa|ed25519)|[\w.-]+\.(?:pem|p12|key))"
@@ -62,4 +67,5 @@ def _has_form(text: str) -> bool:
 
 def _is_assigned(text: str) -> bool:
     low = text.lower()
-    return any(name in low for name in _NAMES) and _ASSIGNED.search(text) is not None
+    named = any(name in low for name in _NAMES)
+    return named and any(form.search(text) for form in (_ASSIGNED, _IN_JSON))
