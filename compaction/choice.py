@@ -14,7 +14,7 @@ from compaction.policy import WINDOW
 from compaction.relevance import PRESERVE_MESSAGES, OfflineAsker, Valued, value
 from compaction.strategies import AGGRESSIVE, BALANCED, CONSERVATIVE, ByLine
 
-STEPS = 6
+STEPS = 4
 """Prices that are tried between two presets; each halves the range in which the goal lies."""
 
 
@@ -42,7 +42,12 @@ class Made:
     notes: tuple[str, ...] = ()
 
 
+_Decisions = Mapping[str, Decision]
 Decide = Callable[[Sequence[Message], Goal], Mapping[str, Decision]]
+
+
+RELATIVE = frozenset({"jev-needed", "jev-thresholds"})
+"""Strategies that judge results against each other: some are always the worst."""
 
 
 def decide(messages: Sequence[Message], goal: Goal) -> Made:
@@ -71,23 +76,41 @@ def _auto(messages: Sequence[Message], goal: Goal) -> Mapping[str, Decision]:
         return gentle
     hard = gains.worthwhile(AGGRESSIVE.decide(valued))
     if gains.total(hard) < goal.save:
-        return _cleared(messages, hard, goal.save, gains)
-    return _cheapest(valued, goal.save, hard, gains)
+        return _just_enough(hard, _cleared(messages), goal.save, gains)
+    gentler, harder = _around(valued, goal.save, (gentle, hard), gains)
+    return _just_enough(gentler, harder, goal.save, gains)
 
 
-def _cheapest(
-    valued: Sequence[Valued], save: int, hard: dict[str, Decision], gains: Gains
-) -> dict[str, Decision]:
-    """The decisions at the lowest price of a line that reaches the goal."""
-    low, high, best = CONSERVATIVE.price, AGGRESSIVE.price, hard
+def _around(
+    valued: Sequence[Valued], save: int, presets: tuple[_Decisions, _Decisions], gains: Gains
+) -> tuple[_Decisions, _Decisions]:
+    """The decisions at two neighbouring prices of a line, of which only the higher one suffices."""
+    gentler, harder = presets
+    low, high = CONSERVATIVE.price, AGGRESSIVE.price
     for _ in range(STEPS):
         price = (low * high) ** 0.5
         found = gains.worthwhile(at_price(price).decide(valued))
         if gains.total(found) >= save:
-            high, best = price, found
+            high, harder = price, found
         else:
-            low = price
-    return best
+            low, gentler = price, found
+    return gentler, harder
+
+
+def _just_enough(
+    gentler: _Decisions, harder: _Decisions, save: int, gains: Gains
+) -> Mapping[str, Decision]:
+    """The gentler decisions, but for as many of the oldest calls as it takes the harder ones."""
+    found = dict(gentler)
+    left = save - gains.total(gentler)
+    for key, each in harder.items():
+        if left <= 0:
+            break
+        more = gains.one(each) - (gains.one(found[key]) if key in found else 0)
+        if more > 0:
+            found[key] = each
+            left -= more
+    return found
 
 
 def at_price(price: float) -> ByLine:
@@ -97,24 +120,13 @@ def at_price(price: float) -> ByLine:
     return ByLine(price=price, length=BALANCED.length + step * min(max(share, 0.0), 1.0))
 
 
-def _cleared(
-    messages: Sequence[Message], decisions: Mapping[str, Decision], save: int, gains: Gains
-) -> dict[str, Decision]:
-    """Beyond the worth of lines: whole results go, the oldest first, until the goal is reached."""
-    found = dict(decisions)
-    left = save - gains.total(decisions)
-    for call in paired_calls(messages, PRESERVE_MESSAGES):
-        if left <= 0:
-            break
-        if call.pinned or call.failed or is_stub(call.text):
-            continue
-        before = found.get(call.tool_use_id)
-        after = Decision(call.tool_use_id, "stub", "old, to make room")
-        more = gains.one(after) - (gains.one(before) if before else 0)
-        if more > 0:
-            found[call.tool_use_id] = after
-            left -= more
-    return found
+def _cleared(messages: Sequence[Message]) -> dict[str, Decision]:
+    """Beyond the worth of lines: whole results go, the oldest first."""
+    return {
+        call.tool_use_id: Decision(call.tool_use_id, "stub", "old, to make room")
+        for call in paired_calls(messages, PRESERVE_MESSAGES)
+        if not (call.pinned or call.failed or is_stub(call.text))
+    }
 
 
 def _by_line(strategy: ByLine) -> Decide:

@@ -116,6 +116,15 @@ def undo(path: Path) -> Undone:
     return Undone(manifest.source, source, since, removed)
 
 
+def is_fresh(path: Path, strategy: str) -> bool:
+    """Whether a session was made by this strategy and nothing was said in it since."""
+    manifest = manifest_of(path)
+    if manifest is None or manifest.strategy != strategy:
+        return False
+    source = path.with_name(f"{manifest.source}.jsonl")
+    return source.is_file() and not said_since(path, source)
+
+
 def said_since(path: Path, source: Path) -> int:
     """How many prompts a compacted session has that the one it was made of does not have."""
     session = uuid.UUID(path.stem)

@@ -65,6 +65,8 @@ def compact_session(
         transcript = Transcript.read(path)
     if reasons := refusals(transcript):
         raise Refused(*reasons)
+    if request.strategy in choice.RELATIVE and lineage.is_fresh(path, request.strategy):
+        raise NothingToDo("the strategy has made this session, and nothing was said in it since")
     sid = str(uuid.uuid4())
     folder = path.parent / sid / FOLDER
     say("decide")
