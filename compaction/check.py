@@ -1,7 +1,7 @@
 """The rules that a compacted session keeps, each looked for in the file itself.
 
 The checks compare the records of both files and know nothing of how the new one was made, except
-for which calls were meant to change.
+for which calls and images were meant to change.
 """
 
 import re
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any, cast
 
+from compaction import images
 from compaction.chain import Unit
 from compaction.decisions import new_text
 from compaction.records import (
@@ -50,8 +51,12 @@ class Case:
     """Each record of the old conversation with the one that it became."""
 
 
-def refusals(transcript: Transcript) -> list[str]:
-    """Why a transcript may not be compacted at all."""
+def refusals(transcript: Transcript, *, repair: bool = False) -> list[str]:
+    """Why a transcript may not be compacted at all.
+
+    A `repair` may touch a session that ends within a tool loop: what the API refused is often the
+    image that a tool has just read.
+    """
     shown = [unit for unit in transcript.units if unit.kind != "other"]
     if not any(unit.kind == "assistant" for unit in shown):
         return ["there is no conversation yet"]
@@ -65,7 +70,7 @@ def refusals(transcript: Transcript) -> list[str]:
     pending = {use["id"] for record in shown[-1].records for use in uses(record)} - {*answers}
     if pending:
         reasons.append("the session ends with a call that has no result")
-    elif shown[-1].kind == "results":
+    elif shown[-1].kind == "results" and not repair:
         reasons.append("the session ends within a tool loop")
     if "a preserved segment that is missing" in transcript.flags:
         reasons.append("an earlier compaction preserved messages that are missing")
@@ -163,7 +168,7 @@ def _roles(case: Case) -> Iterator[str]:
 
 def _texts(case: Case) -> Iterator[str]:
     for role in ("user", "assistant"):
-        if list(_said(case.old, role)) != list(_said(case.new, role)):
+        if list(_said(case.old, role, case.plan.images)) != list(_said(case.new, role)):
             yield f"the text of the {role} is not what it was"
 
 
@@ -177,7 +182,7 @@ def _thinking(case: Case) -> Iterator[str]:
             kept = [b for b in blocks(after or {}) if b.get("type") in THINKING]
             if edited and kept and unit.kind == "assistant":
                 yield "thinking stands behind an edit"
-            if not edited and (after is None or message(before) != message(after)):
+            if not edited and (after is None or _told(before) != _told(after)):
                 yield "a message before the first edit has changed"
 
 
@@ -191,18 +196,31 @@ def _untouched(case: Case) -> Iterator[str]:
         if after is None:
             if _spoken(before) or before.get("isCompactSummary"):
                 yield "a record that nothing was to change is missing"
+        elif before["uuid"] in case.plan.images:
+            if _edited(_imaged(before), after) or _constant(before, "toolUseResult") != _constant(
+                after, "toolUseResult"
+            ):
+                yield "of a record more than its images has changed"
         elif _edited(before, after) or _constant(before) != _constant(after):
             yield "a record that nothing was to change has changed"
 
 
+def _images(case: Case) -> Iterator[str]:
+    for before, after in case.pairs:
+        if before["uuid"] in case.plan.images and images.count(after or {}):
+            yield "an image that was to go is still there"
+
+
 def _results(case: Case) -> Iterator[str]:
-    before = dict(_answers(case.old))
+    answers = dict(_answers(case.old))
     for name, block in _answers(case.new):
-        if block.get("is_error") != before.get(name, {}).get("is_error"):
+        if block.get("is_error") != answers.get(name, {}).get("is_error"):
             yield "an error is no longer marked as one, or the other way round"
     changed = {name for name, d in case.plan.decisions.items() if new_text(d) is not None}
-    for _, after in case.pairs:
-        if after is not None and changed.intersection(_ids(after)):
+    for before, after in case.pairs:
+        if after is None:
+            continue
+        if changed.intersection(_ids(after)) or before["uuid"] in case.plan.images:
             copies = _strings(after.get("toolUseResult"))
             if any(len(text) > LONG for text in copies):
                 yield "the host's copy of a changed result is as long as before"
@@ -224,7 +242,7 @@ def _contents(case: Case) -> Iterator[str]:
 
 RULES: tuple[Callable[[Case], Iterable[str]], ...] = (
     *(_readable, _tree, _alone, _metadata, _replacements, _calls, _roles, _texts),
-    *(_thinking, _untouched, _results, _inputs, _contents),
+    *(_thinking, _untouched, _images, _results, _inputs, _contents),
 )
 
 
@@ -244,9 +262,21 @@ def _but(record: Mapping[str, Any], *keys: str) -> Json:
     return {key: value for key, value in record.items() if key not in keys}
 
 
-def _constant(record: Json) -> tuple[Json, Json]:
+def _constant(record: Json, *besides: str) -> tuple[Json, Json]:
     """What a record says besides its content and its place in the file."""
-    return _but(record, *_OF_THE_FILE), _but(message(record), "content", "usage")
+    return _but(record, *_OF_THE_FILE, *besides), _but(message(record), "content", "usage")
+
+
+def _told(record: Json) -> Json:
+    """The message of a record as the model is shown it."""
+    return _but(message(record), "usage")
+
+
+def _imaged(record: Json) -> Json:
+    """A record as it is to be without its images."""
+    told = message(record)
+    content = images.without_images(told.get("content", []))
+    return {**record, "message": {**told, "content": content}}
 
 
 def _called(unit: Unit) -> list[str]:
@@ -273,10 +303,15 @@ def _neighbours(transcript: Transcript) -> int:
     return sum(a == b == "assistant" for a, b in pairwise(kinds))
 
 
-def _said(transcript: Transcript, role: str) -> Iterator[str]:
+def _said(transcript: Transcript, role: str, imaged: frozenset[str] = frozenset()) -> Iterator[str]:
+    """The texts of a role; of the `imaged` records also what is to stand for their images."""
     for record in transcript.records:
         if record.get("type") == role:
-            yield from (text_of(b.get("text")) for b in blocks(record) if b.get("type") == "text")
+            for block in blocks(record):
+                if block.get("type") == "text":
+                    yield text_of(block.get("text"))
+                elif block.get("type") == "image" and record["uuid"] in imaged:
+                    yield images.IMAGE_REMOVED
 
 
 def _spoken(record: Json) -> list[Any]:

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from compaction import images as pictures
 from compaction.chain import Unit
 from compaction.decisions import CLEARED, Decision, apply, new_input, new_text
-from compaction.estimate import message_tokens
+from compaction.estimate import IMAGE_TOKENS, message_tokens, tokens
+from compaction.images import Images
 from compaction.messages import Message
 from compaction.records import (
     Json,
@@ -58,13 +60,18 @@ class Plan:
     before_tokens: int
     """In the context, by the API's own count where there is one."""
     after_tokens: int
+    images: frozenset[str] = frozenset()
+    """The uuids of the records whose images go, those in results included."""
 
     def __bool__(self) -> bool:
-        return bool(self.decisions)
+        return bool(self.decisions or self.images)
 
 
-def plan(transcript: Transcript, decisions: Mapping[str, Decision]) -> Plan:
-    """The decisions that hold: they change something, and what they change may be changed."""
+def plan(transcript: Transcript, decisions: Mapping[str, Decision], images: Images = False) -> Plan:
+    """The decisions that hold: they change something, and what they change may be changed.
+
+    `images` of old turns go if they may be changed, too; only "all" knows no such bounds.
+    """
     calls = {use["id"]: (unit, use) for unit, record in _walk(transcript) for use in uses(record)}
     answers = {
         text_of(result["tool_use_id"]): result
@@ -82,8 +89,25 @@ def plan(transcript: Transcript, decisions: Mapping[str, Decision]) -> Plan:
         decision = _traced(wanted, unit)
         if _changes(decision, use, answers[name], stubs.get(name)):
             held[name] = decision
-    before, after = _sizes(transcript, held)
-    return Plan(held, unpaired, before, after)
+    planned = Plan(held, unpaired, 0, 0)
+    gone = _images(transcript, planned, images) if images else {}
+    before, after = _sizes(transcript, held, sum(gone.values()))
+    return replace(planned, before_tokens=before, after_tokens=after, images=frozenset(gone))
+
+
+def _images(transcript: Transcript, planned: Plan, images: Images) -> dict[str, int]:
+    """How many images go from which record, of those that the decisions leave."""
+    units = transcript.units
+    if images != "all":
+        pinned = _pinned_units(units)
+        units = [u for u in pictures.of_old_turns(units) if not any(u is p for p in pinned)]
+    return {
+        record["uuid"]: found
+        for unit in units
+        if unit.kind in ("user", "results")
+        for record in unit.records
+        if (found := pictures.count(_edit(record, planned) or {}))
+    }
 
 
 def _walk(transcript: Transcript) -> Iterator[tuple[Unit, Json]]:
@@ -117,18 +141,21 @@ def _changes(decision: Decision, use: Json, result: Json, stub: str | None) -> b
 
 def pinned_ids(units: Sequence[Unit]) -> frozenset[str]:
     """Calls that are never edited: of the first message, of the last answer, of a preserved one."""
-    shown = [unit for unit in units if unit.kind != "other"]
-    last = max((i for i, unit in enumerate(shown) if unit.kind == "assistant"), default=0)
-    kept = [*shown[:1], *shown[last:], *(unit for unit in shown if unit.preserved)]
     return frozenset(
         name
-        for unit in kept
+        for unit in _pinned_units(units)
         for record in unit.records
         for name in (
             *(use["id"] for use in uses(record)),
             *(text_of(result["tool_use_id"]) for result in results(record)),
         )
     )
+
+
+def _pinned_units(units: Sequence[Unit]) -> list[Unit]:
+    shown = [unit for unit in units if unit.kind != "other"]
+    last = max((i for i, unit in enumerate(shown) if unit.kind == "assistant"), default=0)
+    return [*shown[:1], *shown[last:], *(unit for unit in shown if unit.preserved)]
 
 
 def rewrite(transcript: Transcript, planned: Plan, sid: str) -> list[Json]:
@@ -163,6 +190,8 @@ def _edit(record: Json, planned: Plan) -> Json | None:
         return record
     before = cast(list[Any], content)
     after = [block for old in before if (block := _edit_block(old, planned)) is not None]
+    if record["uuid"] in planned.images:
+        after = pictures.without_images(after)
     if len(after) == len(before) and all(a is b for a, b in zip(after, before, strict=True)):
         return record
     if not after:
@@ -259,14 +288,18 @@ def _finish(out: list[Json]) -> None:
         out[-1] = {**out[-1], "timestamp": max(times)}
 
 
-def _sizes(transcript: Transcript, held: Mapping[str, Decision]) -> tuple[int, int]:
+def _sizes(transcript: Transcript, held: Mapping[str, Decision], images: int) -> tuple[int, int]:
     """The tokens in the context before and after: the API's count, less what goes."""
     touched = [m for m in transcript.messages if not held.keys().isdisjoint(_names(m))]
     saved = sum(map(message_tokens, touched))
     saved -= sum(map(message_tokens, apply(touched, held)))
+    saved += images * (IMAGE_TOKENS - tokens(pictures.IMAGE_REMOVED))
     before = transcript.tokens
     if transcript.counted:
         saved = round(saved * EXACT)
+    else:  # the messages tell only of the images in results
+        shown = (r for unit in transcript.units if unit.kind == "user" for r in unit.records)
+        before += IMAGE_TOKENS * sum(map(pictures.count, shown))
     return before, max(before - saved, before // 50)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from compaction import records
 from compaction.check import check, refusals
 from compaction.decisions import Decision
+from compaction.images import Images
 from compaction.records import Json, as_dict
 from compaction.rewrite import plan, rewrite
 from compaction.transcript import Transcript
@@ -47,15 +48,17 @@ def write(
     *,
     folder: Path | None = None,
     sid: str | None = None,
+    images: Images = False,
 ) -> Written:
     """Write the session as decided into a new file; raises `Refused` if it may not be.
 
-    `folder` is that of the original unless named. A crash at any point leaves no new session or a
-    whole one; at most a hidden file that is no session is left over.
+    `folder` is that of the original unless named. `images` lets those of old turns go, too, or
+    "all" of them: the repair of a session that the API refuses because of an image. A crash at any
+    point leaves no new session or a whole one; at most a hidden file that is no session is left.
     """
     sid = sid or str(uuid.uuid4())
-    planned = plan(transcript, decisions)
-    if reasons := [*_in_use(transcript), *refusals(transcript)]:
+    planned = plan(transcript, decisions, images)
+    if reasons := [*_in_use(transcript), *refusals(transcript, repair=images == "all")]:
         raise Refused(*reasons)
     if not planned:
         raise NothingToDo("no decision changes anything")

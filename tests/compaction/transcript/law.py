@@ -115,3 +115,10 @@ def errors(records: Sequence[Json]) -> dict[str, bool]:
         for block in content(record)
         if block["type"] == "tool_result"
     }
+
+
+def images(records: Sequence[Json]) -> list[Json]:
+    """All images of users, in their words and in results."""
+    blocks = [block for record in records if record["type"] == "user" for block in content(record)]
+    inner = [b["content"] for b in blocks if isinstance(b.get("content"), list)]
+    return [b for part in [blocks, *inner] for b in part if b.get("type") == "image"]

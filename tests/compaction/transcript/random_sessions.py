@@ -10,10 +10,15 @@ from tests.compaction.transcript.sessions import Json, Session, answer, call, na
 WORDS = st.sampled_from(
     ["Go on.", "Ünïcode 漢字 😀", "Why?\n\nBecause.", 'a "quote" \\', "x" * 700]
 )
+IMAGE: Json = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "i", "data": "A" * 99},
+}
 CONTENTS: st.SearchStrategy[Any] = st.one_of(
     st.sampled_from(["ok", "line\n" * 200, "", "half of a pair \ud83d", "Ω" * 900]),
     st.just([{"type": "text", "text": "in blocks " * 40}, {"type": "text", "text": "more"}]),
-    st.just([{"type": "image", "source": {"type": "base64", "media_type": "i", "data": "A" * 99}}]),
+    st.just([IMAGE]),
+    st.just([{"type": "text", "text": "seen"}, IMAGE, IMAGE]),
 )
 ODDITIES = (
     *("sidechain", "branch", "dangling", "unknown", "garbage", "twice", "progress", "attachment"),
@@ -52,7 +57,8 @@ class Random:
 
     def turn(self) -> None:
         session = self.session
-        session.user(self.draw(WORDS) if self.draw(st.booleans()) else [text("In a block.")])
+        words: list[str | list[Json]] = [self.draw(WORDS), [text("In a block.")]]
+        session.user(self.draw(st.sampled_from([*words, [text("Look."), IMAGE, text("See?")]])))
         for _ in range(self.draw(st.integers(0, 3))):
             self.round()
             if self.draw(st.integers(0, 2)) == 0:
