@@ -128,7 +128,8 @@ async def resume_twice(stage: Stage, written: Written) -> list[Json]:
         words = json.dumps(sent, ensure_ascii=False)
         for text in before:
             if not text.startswith("<"):
-                assert json.dumps(text, ensure_ascii=False)[1:-1] in words
+                lines = (json.dumps(line, ensure_ascii=False) for line in text.splitlines())
+                assert all(line[1:-1] in words for line in lines)
     assert stage.model.violations == []
     after = Transcript.read(written.path)
     assert after.flags == ()
