@@ -1,10 +1,11 @@
 """What the Claude Code plugin asks: messages in on stdin, shorter ones out on stdout, as JSON.
 
 In:  `{messages, instructions?, options?}`, messages as in `compaction.messages`, others ignored.
-Out: `{messages, reason, stats?, log}`. `messages` holds the number of each message that stays as it
-was (so that the host can put its own object there) and the whole of each one that changed; null
-means that the host should do what it does without us, and `reason` says why, in one line. With
-messages, `reason` sums up what was done. `log` tells what became of each call, in lines below 4,096
+Out: `{verdict, messages, reason, stats?, log}`. `messages` holds the number of each message that
+stays as it was (so that the host can put its own object there) and the whole of each one that
+changed; null means that the host should do what it does without us. `verdict` is `shortened`,
+`little` (nearly all that is there is needed; getting smaller takes a summary) or `failed`, `reason`
+the same in one line for a person. `log` tells what became of each call, in lines below 4,096
 characters. A broken question ends with status 2 and one line on stderr.
 """
 
@@ -35,6 +36,8 @@ BY_LINE = MappingProxyType(
         "aggressive": strategies.AGGRESSIVE,
     }
 )
+
+Verdict = Literal["shortened", "little", "failed"]
 
 
 class _Border(BaseModel):
@@ -125,6 +128,7 @@ class Stats:
 class Answer:
     """What the plugin gets back; `messages` is None where the host should go its own way."""
 
+    verdict: Verdict
     messages: list[int | dict[str, Any]] | None
     reason: str
     log: list[str]
@@ -147,16 +151,16 @@ def answer(question: Question, asker: JevAsker | None = None) -> Answer:
     try:
         shortened = _shorten(messages, question, asker)
     except jev.JevError as error:
-        return Answer(None, f"{_kind(error)}: {error}", [])
+        return Answer("failed", None, f"{_kind(error)}: {error}", [])
     stats = _stats(messages, shortened.messages)
     least = question.options.min_reduction_ratio
     if shortened.messages == messages:
-        return Answer(None, "there is nothing to remove", shortened.log, stats)
+        return Answer("little", None, "there is nothing to remove", shortened.log, stats)
     if stats.reduction < least:
         reason = f"only {stats.reduction:.0%} could be removed, less than {least:.0%}"
-        return Answer(None, reason, shortened.log, stats)
+        return Answer("little", None, reason, shortened.log, stats)
     named = _named(messages, shortened.messages)
-    return Answer(named, shortened.summary, shortened.log, stats)
+    return Answer("shortened", named, shortened.summary, shortened.log, stats)
 
 
 def main() -> int:
@@ -247,17 +251,16 @@ def _log(messages: Sequence[Message], decisions: Mapping[str, Decision]) -> list
 
 
 def _wire(found: Answer) -> dict[str, Any]:
-    stats = found.stats
-    if stats is None:
-        return {"messages": found.messages, "reason": found.reason, "log": found.log}
-    sizes = {to_camel(name): value for name, value in asdict(stats).items()}
-    sizes["reduction"] = round(stats.reduction, 4)
-    return {
+    data: dict[str, Any] = {
+        "verdict": found.verdict,
         "messages": found.messages,
         "reason": found.reason,
-        "stats": sizes,
         "log": found.log,
     }
+    if found.stats is not None:
+        sizes = {to_camel(name): value for name, value in asdict(found.stats).items()}
+        data["stats"] = {**sizes, "reduction": round(found.stats.reduction, 4)}
+    return data
 
 
 def _kind(error: jev.JevError) -> str:

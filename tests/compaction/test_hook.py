@@ -98,7 +98,7 @@ def test_the_words_and_the_newest_messages_stay_whatever_the_options(
 @pytest.mark.parametrize("strategy", ["balanced", "jev"])
 def test_too_small_a_gain_leaves_the_conversation_to_the_host(strategy: str) -> None:
     found = ask(wordy(), Judge(0.2), strategy=strategy, minReductionRatio=1)
-    assert found.messages is None
+    assert (found.verdict, found.messages) == ("little", None)
     assert "less than 100%" in found.reason
 
 
@@ -134,7 +134,7 @@ def test_a_failure_of_jev_is_a_reason(
     asker: Judge | Mute | None, options: Mapping[str, Any], reason: str
 ) -> None:
     found = ask(wordy(), asker, strategy="jev", **options)
-    assert found.messages is None
+    assert (found.verdict, found.messages) == ("failed", None)
     assert found.reason.startswith(reason)
 
 
@@ -177,7 +177,7 @@ async def test_the_program_speaks_json_even_about_half_a_character(tmp_path: Pat
     found = json.loads(out)
     assert found["messages"][0] == 0
     assert found["stats"]["reduction"] > 0.5
-    assert set(found) == {"messages", "reason", "stats", "log"}
+    assert set(found) == {"verdict", "messages", "reason", "stats", "log"}
 
 
 @pytest.mark.parametrize(

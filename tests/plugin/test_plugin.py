@@ -50,7 +50,7 @@ def test_every_option_is_in_the_readme_and_known_to_the_package() -> None:
     options = options_of_manifest()
     readme = (PLUGIN / "README.md").read_text("utf-8")
     assert [name for name in options if f"`{name}`" not in readme] == []
-    of_hooks = {"python", "compactAtPercent", "timeoutSeconds"}
+    of_hooks = {"python", "compactAtPercent", "onSmallGain", "timeoutSeconds"}
     known = {field.alias: field.default for field in Options.model_fields.values()}
     assert set(options) - of_hooks == set(known)
     defaults = {name: option["default"] for name, option in options.items() if "default" in option}

@@ -10,17 +10,21 @@ import type {
 export type Settings = {
   python: string
   compactAtPercent: number
+  /** Whether a conversation of which little could go is left as it is, and not summarized. */
+  isPatient: boolean
   timeoutMs: number
 }
 
 /** How a compaction ended: a new list of messages, or the reason why there is none. */
 export type Outcome = {
+  verdict: 'shortened' | 'little' | 'failed'
   messages: SessionMessage[] | null
   reason: string
   log: readonly string[]
 }
 
 type Answer = {
+  verdict: Outcome['verdict']
   messages: readonly (number | SessionMessage)[] | null
   reason: string
   log: readonly string[]
@@ -34,6 +38,7 @@ export function settingsOf(options: PluginOptions): Settings {
   return {
     python: python === '' ? 'python3' : python,
     compactAtPercent: numberOf(options.compactAtPercent, 60),
+    isPatient: options.onSmallGain === 'wait',
     timeoutMs: numberOf(options.timeoutSeconds, 120) * 1000,
   }
 }
@@ -59,6 +64,7 @@ export function outcomeOf(
   if (ran.isStdoutTruncated) return failed('the answer is too long to be read whole')
   const answer = JSON.parse(ran.stdout) as Answer
   return {
+    verdict: answer.verdict,
     messages: answer.messages === null ? null : answer.messages.map(one => own(one, messages)),
     reason: answer.reason,
     log: answer.log,
@@ -67,7 +73,7 @@ export function outcomeOf(
 
 /** The outcome where there is no answer at all. */
 export function failed(reason: string): Outcome {
-  return { messages: null, reason, log: [] }
+  return { verdict: 'failed', messages: null, reason, log: [] }
 }
 
 /** Why the program did not run to its end. */

@@ -5,11 +5,14 @@ import type { Register } from 'claude-code'
 import { commandOf, errorOf, failed, outcomeOf, questionOf, settingsOf } from './exchange'
 
 const TOAST = { timeoutMs: 15_000 }
+/** By how many percent of the window a conversation that was left as it is grows before the next try. */
+const GROWTH = 5
 
 export const register: Register = (on, options) => {
   const settings = settingsOf(options)
   let isCompacting = false
   let hasComplained = false
+  let triedAt = -GROWTH
 
   on('session.compact', async ($, e, next) => {
     let outcome
@@ -25,7 +28,12 @@ export const register: Register = (on, options) => {
       outcome = failed(errorOf(error, settings))
     }
 
-    const { messages, reason, log } = outcome
+    const { verdict, messages, reason, log } = outcome
+    // Of the main conversation, only the compaction that a turn's end started can run meanwhile.
+    const isOurs = isCompacting && e.agentId === undefined
+    if (verdict === 'little' && settings.isPatient && isOurs) {
+      return { skip: `${reason}; there is room left` }
+    }
     const text = messages === null ? `Summary instead of compaction: ${reason}` : `Compacted: ${reason}`
     for (const line of log) $.ui.log(line, { to: 'debug' })
     $.ui.log(text)
@@ -43,7 +51,11 @@ export const register: Register = (on, options) => {
       const result = await next(e)
       try {
         const { context } = await $.session.usage()
-        if ((context.percent ?? 0) >= settings.compactAtPercent) await $.session.compact()
+        const percent = context.percent ?? 0
+        if (percent < triedAt) triedAt = -GROWTH
+        if (percent < Math.max(settings.compactAtPercent, triedAt + GROWTH)) return result
+        const { skip } = await $.session.compact()
+        triedAt = skip === undefined ? -GROWTH : percent
       } catch (error) {
         const to = hasComplained ? 'debug' : 'transcript'
         hasComplained = true

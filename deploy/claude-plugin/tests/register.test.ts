@@ -44,7 +44,7 @@ function world(on: On, run: () => ProcessRunResult) {
   return seen
 }
 
-const ANSWER = { messages: [0, 1, SHORT], reason: 'kept 3/3 messages', log: ['t1:Bash:trim/lines'] }
+const ANSWER = { verdict: 'shortened', messages: [0, 1, SHORT], reason: 'kept 3/3 messages', log: ['t1:Bash:trim/lines'] }
 
 test('untouched messages are the host\'s own, touched ones have no handle', async ($, on) => {
   const seen = world(on, () => ran(ANSWER))
@@ -81,7 +81,7 @@ const FAILURES: [string, () => ProcessRunResult, RegExp][] = [
   ['no JSON', () => ran('hello'), /Summary instead/],
   ['half an answer', () => ran('{"mess', { isStdoutTruncated: true }), /too long/],
   ['a message that is not there', () => ran({ ...ANSWER, messages: [7] }), /message 7/],
-  ['too small a gain', () => ran({ messages: null, reason: 'only 3%', log: [] }), /only 3%/],
+  ['too small a gain', () => ran({ verdict: 'little', messages: null, reason: 'only 3%', log: [] }), /only 3%/],
 ]
 
 for (const [what, run, reason] of FAILURES) {
@@ -107,17 +107,21 @@ const host: Plugin = {
 }
 
 /** A window filled so far; counts the compactions that reach the program, which ends when `until` does. */
-function filled(on: On, percent: number | undefined, until: Promise<void> = Promise.resolve()) {
-  const seen = { compactions: 0 }
+function filled(
+  on: On,
+  percent: number | undefined,
+  { until = Promise.resolve(), answer = { ...ANSWER, messages: [0] } as object } = {},
+) {
+  const seen = { compactions: 0, percent }
   on('turn.complete', (_, e) => ({ text: e.answer }))
   on('session.usage', () => {
-    const context = { tokens: 1, window: 200_000, percent }
+    const context = { tokens: 1, window: 200_000, percent: seen.percent }
     return { value: { startedAt: 0, context, rateLimits: [], cost: { usd: 0 } } }
   })
   on('process.run', async () => {
     seen.compactions += 1
     await until
-    return { value: ran({ messages: [0], reason: '', log: [] }) }
+    return { value: ran(answer) }
   })
   on('ui.log', () => ({ value: undefined }))
   on('ui.toast', () => ({ value: undefined }))
@@ -150,9 +154,10 @@ test('a limit of 0 starts none', never, async ($, on) => {
 
 test('while one compaction runs the end of a turn starts none', { plugins: [host] }, async ($, on) => {
   let finish = () => {}
-  const seen = filled(on, 90, new Promise(resolve => {
+  const until = new Promise<void>(resolve => {
     finish = resolve
-  }))
+  })
+  const seen = filled(on, 90, { until })
   const first = $.turn.complete(TURN)
   await $.turn.complete({ ...TURN, turnId: 'm' })
   finish()
@@ -160,4 +165,23 @@ test('while one compaction runs the end of a turn starts none', { plugins: [host
   expect(seen.compactions).toBe(1)
   await $.turn.complete(TURN)
   expect(seen.compactions).toBe(2)
+})
+
+const patient = { plugins: [host], options: { onSmallGain: 'wait' } }
+
+test('a small gain may wait until the window has filled by five percent more', patient, async ($, on) => {
+  const answer = { verdict: 'little', messages: null, reason: 'only 3%', log: [] }
+  const seen = filled(on, 60, { answer })
+  for (const [percent, compactions] of [[60, 1], [64, 1], [65, 2], [69, 2], [20, 2], [60, 3]] as const) {
+    seen.percent = percent
+    await $.turn.complete(TURN)
+    expect(seen.compactions).toBe(compactions)
+  }
+})
+
+test('asked for by a person, a small gain ends in the summary all the same', patient, async ($, on) => {
+  const seen = world(on, () => ran({ verdict: 'little', messages: null, reason: 'only 3%', log: [] }))
+  const { messages } = await $.session.compact({ trigger: 'manual', messages: MESSAGES })
+  expect(messages?.map(message => message.text)).toEqual(['A summary'])
+  expect(seen.toasts[0]).toMatch(/only 3%/)
 })
