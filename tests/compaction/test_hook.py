@@ -16,6 +16,7 @@ from compaction.jev import AnswerError
 from compaction.jev.account import LOG_LINE_CHARS
 from compaction.jev.wire import Answers, Questions, State
 from compaction.messages import to_json
+from tests.compaction.jev.server import running
 from tests.compaction.sessions_of_files import Session, function
 
 
@@ -178,6 +179,20 @@ async def test_the_program_speaks_json_even_about_half_a_character(tmp_path: Pat
     assert found["messages"][0] == 0
     assert found["stats"]["reduction"] > 0.5
     assert set(found) == {"verdict", "messages", "reason", "stats", "log"}
+
+
+async def test_the_program_asks_jev_with_the_key_of_the_options_and_never_shows_it(
+    tmp_path: Path,
+) -> None:
+    async with running() as jev:
+        jev.score = 0.2
+        options = {"strategy": "jev", "apiKey": "key-1", "baseUrl": jev.url}
+        question = {"messages": wordy(), "options": options}
+        code, out, err = await run(json.dumps(question).encode(), tmp_path)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["verdict"] == "shortened"
+    assert jev.headers[0]["authorization"].endswith("key-1")
+    assert b"key-1" not in out
 
 
 @pytest.mark.parametrize(
