@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Literal, cast
 
-from compaction.chain import Unit
-from compaction.records import as_dict, blocks, dicts, message, results, uses
+from compaction.records import as_dict, blocks, dicts, is_shown, message, results, uses
 
 Json = Mapping[str, Any]
 Step = Literal["prompt", "answer", "other"]
@@ -127,17 +126,18 @@ def _names(fact: Json) -> Iterator[str]:
 
 
 # --- the content of transcripts -------------------------------------------------------------------
-def of_old_turns(units: Sequence[Unit]) -> Sequence[Unit]:
+def of_old_turns(records: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
     """The part of a conversation whose images the model has long processed."""
-    calls = {use["id"] for unit in units for record in unit.records for use in uses(record)}
-    return units[: cutoff(_step(unit, calls) for unit in units)]
+    calls = {use["id"] for record in records for use in uses(record)}
+    return records[: cutoff(_step(record, calls) for record in records)]
 
 
-def _step(unit: Unit, calls: Set[str]) -> Step:
-    if unit.kind == "assistant":
+def _step(record: Json, calls: Set[str]) -> Step:
+    if not is_shown(record):
+        return "other"
+    if record.get("type") == "assistant":
         return "answer"
-    asks = any(_asks(record, calls) for record in unit.records)
-    return "prompt" if unit.kind != "other" and asks else "other"
+    return "prompt" if _asks(record, calls) else "other"
 
 
 def _asks(record: Json, calls: Set[str]) -> bool:

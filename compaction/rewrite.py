@@ -97,15 +97,14 @@ def plan(transcript: Transcript, decisions: Mapping[str, Decision], images: Imag
 
 def _images(transcript: Transcript, planned: Plan, images: Images) -> dict[str, int]:
     """How many images go from which record, of those that the decisions leave."""
-    units = transcript.units
+    every, pinned = transcript.records, frozenset[str]()
     if images != "all":
-        pinned = _pinned_units(units)
-        units = [u for u in pictures.of_old_turns(units) if not any(u is p for p in pinned)]
+        pinned = {r["uuid"] for unit in _pinned_units(transcript.units) for r in unit.records}
+        every = pictures.of_old_turns(every)
     return {
         record["uuid"]: found
-        for unit in units
-        if unit.kind in ("user", "results")
-        for record in unit.records
+        for record in every
+        if record.get("type") == "user" and record["uuid"] not in pinned
         if (found := pictures.count(_edit(record, planned) or {}))
     }
 

@@ -41,7 +41,7 @@ class Random:
 
     def make(self) -> Session:
         """Some turns, perhaps a compaction between them, and an end."""
-        turns = self.draw(st.integers(1, 5))
+        turns = self.draw(st.integers(1, 6))
         compacted = self.draw(st.integers(0, 8))
         for at in range(turns):
             if at and at == compacted:
