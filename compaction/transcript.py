@@ -15,9 +15,6 @@ from compaction.records import Json, Source, as_dict, dicts, message, text_of
 MOST_A_TOKEN = 12
 """No text has more characters for each of its tokens, so that a count below that is of another."""
 
-FAR_TOO_MANY = 8_000_000
-"""Characters that no window holds, so that their exact estimate is not worth its time."""
-
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -82,8 +79,6 @@ class Transcript:
         """The size of the context: by the API's own count if it fits, else by our estimate."""
         if self.usage is not None and self.counted:
             return self.usage.tokens
-        if self._characters > FAR_TOO_MANY:
-            return self._characters // 4
         return sum(map(message_tokens, self.messages))
 
     @property
