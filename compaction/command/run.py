@@ -1,0 +1,147 @@
+"""From the command line to an outcome on the screen; the status is 0, 1 (refused) or 2 (usage)."""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from compaction import lineage
+from compaction.archive import Settings
+from compaction.command import sessions, table
+from compaction.command.bar import progress
+from compaction.command.options import parse, parser
+from compaction.jev.client import JevClient
+from compaction.jev.wire import KEY_VARIABLE
+from compaction.page import page
+from compaction.session import NothingToDo, Outcome, Refused, Request, compact_session
+from compaction.transcript import Transcript
+
+ASKING = frozenset({"score", "jev-library", "jev-needed", "jev-thresholds", "jev-budget"})
+"""Strategies that an asker scores for."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the command line says; returns the exit status."""
+    options = parse(argv)
+    if options.session is None and not options.list:
+        parser().print_help()
+        return 0
+    try:
+        if options.list:
+            return _list(options)
+        path = sessions.find(str(options.session), os.environ, Path.cwd())
+        return _undo(options, path) if options.undo else _compact(options, path)
+    except NothingToDo as error:
+        return _fail(options, str(error), "Resume the session as it is, or set a lower --target.")
+    except Refused as error:
+        return _fail(options, str(error), "End what uses the session, and try again.")
+    except sessions.NotFound as error:
+        return _fail(options, str(error), "--list shows the sessions of the current folder.")
+    except lineage.NotCompacted as error:
+        return _fail(options, str(error), "--list shows the sessions of the current folder.")
+    except OSError as error:
+        return _fail(options, str(error), "Nothing that was there before has changed.")
+
+
+def _compact(options: argparse.Namespace, path: Path) -> int:
+    request = Request(
+        strategy=options.strategy,
+        target=options.target,
+        window=options.window,
+        instructions=options.instructions,
+        asker=JevClient() if options.strategy in ASKING and os.environ.get(KEY_VARIABLE) else None,
+        archive=Settings(keep=options.archive, format=options.format),
+        dry_run=options.dry_run,
+    )
+    with progress(sys.stderr) as say:
+        say("read")
+        transcript = Transcript.read(path)
+        outcome = compact_session(path, request, transcript=transcript, progress=say)
+    if options.html:
+        # Text cut in half by a host may hold lone surrogates, which have no UTF-8.
+        html = page(outcome, transcript.messages).encode("utf-8", "replace")
+        Path(options.html).write_bytes(html)
+    if options.json:
+        _print_json(outcome.to_json())
+    else:
+        _print(*_lines(outcome, options))
+    return 0
+
+
+def _lines(outcome: Outcome, options: argparse.Namespace) -> list[str]:
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    width = shutil.get_terminal_size((100, 24)).columns
+    shown = table.decisions(outcome.calls, width, every=options.all, colour=colour)
+    notes = [f"note: {table.plain(note)}" for note in outcome.notes]
+    report = [f"report: {options.html}"] if options.html else []
+    if outcome.sid is None:
+        following = "Nothing was written. Without --dry-run it is."
+    else:
+        following = f"next: claude --resume {outcome.sid}"
+    return [*shown, *([""] if shown else []), table.summary(outcome), *notes, *report, following]
+
+
+def _undo(options: argparse.Namespace, path: Path) -> int:
+    undone = lineage.undo(path)
+    if options.json:
+        _print_json(
+            {
+                "sid": undone.sid,
+                "path": str(undone.path),
+                "since": undone.since,
+                "removed": undone.removed,
+            }
+        )
+        return 0
+    if undone.since:
+        _print(f"{undone.since} prompts since are in {path.stem} only, which stays.")
+    elif undone.removed:
+        _print(f"{path.stem} is removed: nothing was said in it.")
+    _print(f"next: claude --resume {undone.sid}")
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    folder = sessions.project(sessions.projects(os.environ), Path.cwd())
+    rows: list[dict[str, Any]] = []
+    for path in sessions.newest_first(folder):
+        stat = path.stat()
+        rows.append(
+            {
+                "sid": path.stem,
+                "bytes": stat.st_size,
+                "age": round(time.time() - stat.st_mtime),
+                "tokens": Transcript.read(path).tokens,
+            }
+        )
+    if options.json:
+        _print_json(rows)
+        return 0
+    if not rows:
+        return _fail(options, f"there is no session in {folder}", "Go to the project's folder.")
+    _print(f"{'session':<36}  {'size':>9}  {'age':>7}  {'tokens':>10}")
+    for row in rows:
+        size, age = f"{row['bytes'] / 1000:,.0f} kB", table.duration(row["age"])
+        _print(f"{row['sid']:<36}  {size:>9}  {age:>7}  {row['tokens']:>10,}")
+    return 0
+
+
+def _fail(options: argparse.Namespace, reason: str, following: str) -> int:
+    if options.json:
+        _print_json({"error": reason, "next": following})
+    else:
+        sys.stderr.write(f"{table.plain(reason)}\n{following}\n")
+    return 1
+
+
+def _print(*lines: str) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+def _print_json(data: Any) -> None:
+    sys.stdout.write(json.dumps(data, indent=1) + "\n")

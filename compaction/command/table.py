@@ -1,0 +1,64 @@
+"""What a person is shown of an outcome in a terminal: pure text, as wide as there is room."""
+
+from collections.abc import Sequence
+
+from compaction.report import Call, Outcome
+
+COLOURS = {"keep": "32", "trim": "33", "trim_input": "33"}
+REMOVED = "31"
+SHOWN = 15
+
+
+def plain(text: str) -> str:
+    """A text on one line that cannot steer a terminal."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def cut(text: str, width: int) -> str:
+    """A text of at most that many characters."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def duration(seconds: float) -> str:
+    """An age in its largest unit."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"
+
+
+def decisions(calls: Sequence[Call], width: int, *, every: bool, colour: bool) -> list[str]:
+    """The calls by what they save, largest first; without `every` the first few that save."""
+    ranked = sorted(calls, key=lambda call: call.after_tokens - call.before_tokens)
+    shown = ranked if every else [call for call in ranked if call.action != "keep"][:SHOWN]
+    if not shown:
+        return []
+    tool_width = min(max(len(plain(call.tool)) for call in shown), 16)
+    rest = max(width - 9 - 2 - 11 - 2 - tool_width - 2, 16)
+    title_width = rest // 2
+    lines = [
+        f"{'tokens':>9}  {'decision':<11}  {'tool':<{tool_width}}  "
+        + cut(f"{'about':<{title_width}}  reason", rest)
+    ]
+    for call in shown:
+        saved = call.before_tokens - call.after_tokens
+        action = f"{call.action:<11}"
+        if colour:
+            action = f"\x1b[{COLOURS.get(call.action, REMOVED)}m{action}\x1b[0m"
+        about = cut(plain(call.title), title_width)
+        tail = cut(f"{about:<{title_width}}  {plain(call.reason)}", rest).rstrip()
+        tool = cut(plain(call.tool), tool_width)
+        lines.append(f"{-saved:>9,}  {action}  {tool:<{tool_width}}  {tail}")
+    left = len(calls) - len(shown)
+    if left:
+        lines.append(f"{'':9}  and {left:,} more (--all shows them)")
+    return lines
+
+
+def summary(outcome: Outcome) -> str:
+    """One line: how much smaller, what of, how fast."""
+    return (
+        f"{outcome.before_tokens:,} → {outcome.after_tokens:,} tokens (-{outcome.reduction:.0%}): "
+        f"{outcome.kept:,} kept, {outcome.trimmed:,} trimmed, {outcome.removed:,} removed, "
+        f"{outcome.seconds:.2f} s"
+    )
