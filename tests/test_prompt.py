@@ -1,9 +1,7 @@
 """What Claude is given of a message: its words, its files, its images, and safe names for them."""
 
 import base64
-import struct
 import unicodedata
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -16,126 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.discord_io.attachments import MAX_BYTES, Downloads, NotFetched
-from bridge.prompt import (
-    MAX_IMAGE_BYTES,
-    MAX_IMAGE_EDGE,
-    MAX_INLINE_TEXT,
-    as_text,
-    compose,
-    image_size,
-    image_type,
-    safe_name,
-)
+from bridge.prompt import MAX_INLINE_TEXT, MAX_PASTED_TEXT, as_text, compose, safe_name
 from bridge.rehearsal.discord import LoopbackDiscord
 from state import Attachment, Queued
 from tests.rehearsal.discord.rig import Bot, running
-
-edges = st.integers(1, 0x3FFF)
-
-
-# --- images, byte by byte -------------------------------------------------------------------------
-def png(width: int, height: int) -> bytes:
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
-
-    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-    return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IEND", b"")
-
-
-def gif(width: int, height: int) -> bytes:
-    return b"GIF89a" + struct.pack("<HH", width, height) + b"\x80\0\0"
-
-
-def jpeg(width: int, height: int, *, before: bytes = b"", sof: int = 0xC0) -> bytes:
-    frame = struct.pack(">BHHB", 8, height, width, 3) + bytes(9)
-    return b"\xff\xd8" + before + struct.pack(">BBH", 0xFF, sof, len(frame) + 2) + frame
-
-
-def riff(kind: bytes, body: bytes) -> bytes:
-    chunk = kind + struct.pack("<I", len(body)) + body
-    return b"RIFF" + struct.pack("<I", len(chunk) + 4) + b"WEBP" + chunk
-
-
-def webp(width: int, height: int) -> bytes:
-    frame = b"\x10\0\0\x9d\x01\x2a" + struct.pack("<HH", width, height)
-    return riff(b"VP8 ", frame)
-
-
-def webp_lossless(width: int, height: int) -> bytes:
-    return riff(b"VP8L", b"\x2f" + struct.pack("<I", (height - 1) << 14 | (width - 1)) + b"\0")
-
-
-def webp_extended(width: int, height: int) -> bytes:
-    sizes = (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
-    return riff(b"VP8X", b"\x10\0\0\0" + sizes)
-
-
-FORMATS = {
-    "png": (png, "image/png"),
-    "gif": (gif, "image/gif"),
-    "jpeg": (jpeg, "image/jpeg"),
-    "webp": (webp, "image/webp"),
-    "webp lossless": (webp_lossless, "image/webp"),
-    "webp extended": (webp_extended, "image/webp"),
-}
-
-
-@pytest.mark.parametrize("name", FORMATS)
-@given(edges, edges, st.binary(max_size=8))
-def test_an_images_size_is_read_whatever_follows(
-    name: str, width: int, height: int, rest: bytes
-) -> None:
-    make, media = FORMATS[name]
-    data = make(width, height) + rest
-    assert image_type(data) == media
-    assert image_size(data) == (width, height)
-
-
-def segment(marker: int, body: bytes, padding: int) -> bytes:
-    return b"\xff" * padding + struct.pack(">BBH", 0xFF, marker, len(body) + 2) + body
-
-
-segments = st.builds(
-    segment,
-    st.sampled_from([0xE0, 0xE1, 0xEE, 0xDB, 0xC4, 0xCC, 0xC8, 0xFE]),
-    st.binary(max_size=40),
-    st.integers(0, 3),
-)
-bare = st.sampled_from([b"\xff\x01", b"\xff\xd0", b"\xff\xd7"])
-frames = st.sampled_from([c for c in range(0xC0, 0xD0) if c not in (0xC4, 0xC8, 0xCC)])
-
-
-@given(edges, edges, st.lists(segments | bare, max_size=5), frames)
-def test_a_jpegs_size_is_read_behind_any_segments(
-    width: int, height: int, before: list[bytes], sof: int
-) -> None:
-    data = jpeg(width, height, before=b"".join(before), sof=sof)
-    assert image_size(data) == (width, height)
-
-
-def test_a_jpeg_that_has_no_segment_where_one_must_be_has_no_size() -> None:
-    lost = b"\x12\xc0" + jpeg(5, 5)[4:]
-    assert max(image_size(jpeg(9, 9, before=lost))) > MAX_IMAGE_EDGE
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_an_image_that_is_torn_or_empty_is_never_small_enough(name: str) -> None:
-    """It would be refused by the API, and with it each later request of the session."""
-    make, _ = FORMATS[name]
-    whole = make(300, 200)
-    needed = next(n for n in range(len(whole) + 1) if max(image_size(whole[:n])) == 300)
-    for length in range(needed):
-        assert max(image_size(whole[:length])) > MAX_IMAGE_EDGE
-    if name in ("png", "gif", "jpeg", "webp"):
-        assert max(image_size(make(0, 200))) > MAX_IMAGE_EDGE
-
-
-@given(st.sampled_from([b"", *(make(9, 9)[:16] for make, _ in FORMATS.values())]), st.binary())
-def test_no_bytes_break_the_reader_of_sizes(head: bytes, rest: bytes) -> None:
-    assert min(image_size(head + rest)) > 0
-
+from tests.support.paintings import painted, size_of
 
 # --- names ----------------------------------------------------------------------------------------
 names = st.text() | st.lists(
@@ -199,6 +82,7 @@ async def composed(
     content: str,
     files: dict[str, bytes],
     *,
+    reply: str = "",
     sizes: Mapping[str, int] = MappingProxyType({}),
     trace: aiohttp.TraceConfig | None = None,
 ) -> tuple[Any, tuple[str, ...]]:
@@ -220,7 +104,13 @@ async def composed(
                 for name, file in zip(files, message["attachments"], strict=True)
             )
             item = Queued(
-                message=1, author=1, author_name="A", content=content, attachments=attachments, at=0
+                message=1,
+                author=1,
+                author_name="A",
+                content=content,
+                attachments=attachments,
+                reply=reply,
+                at=0,
             )
             prompt = await compose(item, Downloads(client), inbox)
             return prompt.content, prompt.notes
@@ -237,42 +127,78 @@ async def test_words_alone_are_the_prompt(tmp_path: Path) -> None:
     assert contents(tmp_path) == []
 
 
-async def test_text_files_stand_in_the_prompt_behind_the_words(tmp_path: Path) -> None:
+async def test_text_files_are_saved_and_stand_in_the_prompt_behind_the_words(
+    tmp_path: Path,
+) -> None:
     files = {"a.py": b"print(1)", "message.txt": "a long påste".encode(), "empty.txt": b""}
     content, notes = await composed(tmp_path, "Look:", files)
     assert notes == ()
     assert content == (
-        'Look:\n\n<file name="a.py">\nprint(1)\n</file>\n\na long påste'
-        '\n\n<file name="empty.txt">\n\n</file>'
+        f'Look:\n\n<file name="a.py" path="{tmp_path}/1-a.py">\nprint(1)\n</file>\n\na long påste'
+        f'\n\n<file name="empty.txt" path="{tmp_path}/3-empty.txt">\n\n</file>'
     )
+    assert contents(tmp_path) == [b"", b"print(1)"]
 
 
 async def test_a_long_paste_alone_is_the_prompt_as_it_was_written(tmp_path: Path) -> None:
     assert await composed(tmp_path, "", {"message.txt": b"all of it"}) == ("all of it", ())
+    assert contents(tmp_path) == []
 
 
-async def test_images_are_blocks_behind_the_words(tmp_path: Path) -> None:
-    image = png(20, 10)
+async def test_a_paste_that_no_window_takes_is_a_file(tmp_path: Path) -> None:
+    content, _ = await composed(tmp_path, "", {"message.txt": b"x" * (MAX_PASTED_TEXT + 1)})
+    assert str(tmp_path / "1-message.txt") in content
+
+
+async def test_what_is_answered_stands_before_the_words(tmp_path: Path) -> None:
+    content, _ = await composed(tmp_path, "why?", {}, reply="[An answer to:]\n> so")
+    assert content == "[An answer to:]\n> so\n\nwhy?"
+
+
+async def test_a_command_stands_at_the_beginning_whatever_it_answers(tmp_path: Path) -> None:
+    assert await composed(tmp_path, "/compact", {}, reply="> so") == ("/compact", ())
+
+
+async def test_images_are_saved_and_shown_behind_the_words(tmp_path: Path) -> None:
+    image = painted("PNG", 20, 10)
     content, notes = await composed(tmp_path, "See", {"a.bin": image, "b.txt": b"text"})
     assert notes == ()
     text, block = content
-    assert text == {"type": "text", "text": 'See\n\n<file name="b.txt">\ntext\n</file>'}
+    assert text["text"].startswith(f"See\n\nThe file 'a.bin' ({len(image)} bytes) is saved as ")
+    assert (tmp_path / "1-a.bin").read_bytes() == image
     assert block["source"]["media_type"] == "image/png"
     assert base64.b64decode(block["source"]["data"]) == image
 
 
-async def test_an_image_without_words_is_a_prompt(tmp_path: Path) -> None:
-    content, _ = await composed(tmp_path, "", {"a.gif": gif(5, 5)})
-    assert [block["type"] for block in content] == ["image"]
+async def test_an_image_that_the_api_would_refuse_is_shown_smaller_and_kept_whole(
+    tmp_path: Path,
+) -> None:
+    image = painted("PNG", 4000, 100)
+    content, _ = await composed(tmp_path, "", {"wide.png": image})
+    text, block = content
+    assert size_of(base64.b64decode(block["source"]["data"])) == (2000, 50)
+    assert str(tmp_path / "1-wide.png") in text["text"]
+    assert (tmp_path / "1-wide.png").read_bytes() == image
 
 
-async def test_what_the_model_cannot_take_is_saved_and_its_place_is_told(tmp_path: Path) -> None:
+async def test_no_more_images_are_shown_than_a_request_may_hold(tmp_path: Path) -> None:
+    image = painted("BMP", 1000, 1000, noise=True)
+    content, _ = await composed(tmp_path, "", {f"{n}.bmp": image for n in range(10)})
+    text, *blocks = content
+    assert text["text"].count(" is saved as ") == 10
+    assert sum(len(block["source"]["data"]) for block in blocks) < 20_000_000
+    assert 2 <= len(blocks) < 10
+
+
+async def test_what_is_neither_text_nor_image_is_saved_and_its_place_is_told(
+    tmp_path: Path,
+) -> None:
     inbox = tmp_path / "deep" / "inbox"
     files = {
-        "wide.png": png(MAX_IMAGE_EDGE + 1, 10),
-        "heavy.png": png(10, 10) + bytes(MAX_IMAGE_BYTES),
+        "torn.png": painted("PNG", 90, 90, noise=True)[:900],
+        "paper.pdf": b"%PDF-1.7\n\xff\xfe",
+        "old.zip": b"PK\x03\x04\0\0",
         "long.txt": b"x" * (MAX_INLINE_TEXT + 1),
-        "data.bin": b"\0\1",
         "漢" * 60 + ".bin": b"\0\1",
     }
     content, notes = await composed(inbox, "Here", files)
@@ -284,6 +210,18 @@ async def test_what_the_model_cannot_take_is_saved_and_its_place_is_told(tmp_pat
         assert str(path) in content
         assert path.stat().st_mode & 0o777 == 0o600
     assert inbox.stat().st_mode & 0o777 == 0o700
+
+
+async def test_a_voice_message_is_told_as_one(tmp_path: Path) -> None:
+    content, _ = await composed(tmp_path, "", {"voice-message.ogg": b"OggS\0\2"})
+    assert content.startswith("The voice message 'voice-message.ogg' (6 bytes) is saved as ")
+
+
+async def test_a_file_that_cannot_be_saved_is_named_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "inbox").write_text("no folder")
+    content, notes = await composed(tmp_path / "inbox", "Hi", {"a.bin": b"\0"})
+    assert content == "Hi"
+    assert notes == ("📎 a.bin was left out: it cannot be saved (File exists)",)
 
 
 async def test_files_of_one_name_do_not_overwrite_each_other(tmp_path: Path) -> None:
@@ -343,7 +281,7 @@ async def test_files_of_one_message_come_one_after_the_other(tmp_path: Path) -> 
     trace.on_request_end.append(ends)
     files = {f"{number}.txt": b"text" for number in range(10)}
     content, _ = await composed(tmp_path, "", files, trace=trace)
-    assert content.count("<file") == 10
+    assert content.count("<file name") == 10
     assert (under_way, most) == (0, 1)
 
 

@@ -16,6 +16,7 @@ import discord
 from bridge.access import Access
 from bridge.config import Config
 from bridge.conversations import Conversations
+from bridge.discord_io import quotation
 from bridge.discord_io.outbox import Outbox
 from bridge.discord_io.retry import FOREVER, THREAD_EXISTS, UNKNOWN_MESSAGE, persist
 from bridge.render.names import thread_name
@@ -88,7 +89,7 @@ class Inbox:
         if self._access.permits(payload.message.author):
             thread = self._thread_of(payload.channel_id, payload.message_id)
             if thread is not None:
-                words = self._words(payload.message)
+                words = self._said(payload.message)
                 self._conversations.of(thread).edit(payload.message_id, words)
 
     def withdraw(self, channel: int, messages: Iterable[int]) -> None:
@@ -198,7 +199,7 @@ class Inbox:
             parent=parent,
             owner=message.author.id,
             title=thread_name(
-                self._words(message), [file.filename for file in message.attachments]
+                self._said(message), [file.filename for file in quotation.files(message)]
             ),
             created=now,
             last_used=now,
@@ -237,10 +238,16 @@ class Inbox:
             content = content.strip()
         return content
 
+    def _said(self, message: discord.Message) -> str:
+        """The person's words, and what they pass on with them."""
+        stickers = [f"(sticker: {sticker.name})" for sticker in message.stickers]
+        parts = [self._words(message), *stickers, quotation.passed_on(message)]
+        return "\n\n".join(part for part in parts if part.strip())
+
     def _item(self, message: discord.Message) -> Queued | None:
         """The message as it is queued; None if there is nothing in it for Claude."""
-        content = self._words(message)
-        if not content.strip() and not message.attachments:
+        content, files = self._said(message), quotation.files(message)
+        if not content.strip() and not files:
             return None
         return Queued(
             message=message.id,
@@ -254,8 +261,9 @@ class Inbox:
                     size=file.size,
                     content_type=file.content_type,
                 )
-                for file in message.attachments
+                for file in files
             ),
+            reply=quotation.quoted(message),
             at=message.created_at.timestamp(),
         )
 

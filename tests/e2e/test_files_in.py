@@ -1,56 +1,16 @@
 """Files that people send, as they reach Claude."""
 
 import json
-import struct
-import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bridge.rehearsal.discord.cdn import plain_png
 from tests.e2e.rig import Message, Rig
+from tests.support.paintings import painted
 
 pytestmark = pytest.mark.e2e
-
-
-def png(width: int, height: int) -> bytes:
-    """A black picture."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    rows = zlib.compress(b"\0" * (width + 1) * height)
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        [chunk(b"IHDR", header), chunk(b"IDAT", rows), chunk(b"IEND", b"")]
-    )
-
-
-def jpeg(width: int, height: int) -> bytes:
-    """The beginning of a JPEG, as far as anybody looks here."""
-    comment = b"\xff\xfe" + struct.pack(">H", 5) + b"abc"
-    frame = b"\xff\xc0" + struct.pack(">HBHHB", 11, 8, height, width, 1) + b"\x01\x11\x00"
-    return b"\xff\xd8" + comment + frame + b"\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00\x00\xff\xd9"
-
-
-def gif(width: int, height: int) -> bytes:
-    return b"GIF89a" + struct.pack("<HH", width, height) + b"\x00\x00\x00\x3b"
-
-
-def webp(width: int, height: int, kind: bytes) -> bytes:
-    match kind:
-        case b"VP8X":
-            body = (
-                b"\0" * 4 + (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
-            )
-        case b"VP8L":
-            body = b"\x2f" + struct.pack("<I", (width - 1) | (height - 1) << 14)
-        case _:
-            body = b"\x30\x01\x00\x9d\x01\x2a" + struct.pack("<HH", width, height)
-    chunk = kind + struct.pack("<I", len(body)) + body
-    return b"RIFF" + struct.pack("<I", 4 + len(chunk)) + b"WEBP" + chunk
 
 
 def sent(rig: Rig) -> list[dict[str, Any]]:
@@ -85,60 +45,136 @@ async def test_texts_are_part_of_the_prompt(rig: Rig, thread: str) -> None:
     prompt = await ask(rig, thread, "with words", {"message.txt": b"\xef\xbb\xbfand a paste"})
     assert prompt == "with words\n\nand a paste"
     prompt = await ask(rig, thread, "look", {"a b.py": b"print('hi')\n", "notes": b"remember"})
+    one, two = saved(rig, thread)
     assert prompt == (
-        "look\n\n<file name=\"a_b.py\">\nprint('hi')\n\n</file>\n\n"
-        '<file name="notes">\nremember\n</file>'
+        f'look\n\n<file name="a_b.py" path="{one}">\nprint(\'hi\')\n\n</file>\n\n'
+        f'<file name="notes" path="{two}">\nremember\n</file>'
     )
+    assert two.read_bytes() == b"remember"
     prompt = await ask(rig, thread, "", {"only.csv": b"a,b"})
-    assert prompt == '<file name="only.csv">\na,b\n</file>'
+    assert prompt.endswith("\na,b\n</file>")
 
 
-async def test_images_reach_the_model_as_images(rig: Rig, thread: str) -> None:
+def saved(rig: Rig, thread: str) -> list[Path]:
+    """The files that came in a thread, in order."""
+    folder = rig.state / "inbox" / thread
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+async def test_images_reach_the_model_as_images_that_the_api_takes(rig: Rig, thread: str) -> None:
     files = {
-        "a.png": plain_png("5865f2"),
-        "b.jpg": jpeg(64, 48),
-        "c.gif": gif(10, 20),
-        "d.webp": webp(30, 40, b"VP8X"),
-        "e.webp": webp(30, 40, b"VP8L"),
-        "f.webp": webp(30, 40, b"VP8 "),
-        "misnamed.txt": png(2000, 2000),
+        "a.png": painted("PNG", 30, 20),
+        "b.jpg": painted("JPEG", 30, 20),
+        "c.gif": painted("GIF", 30, 20),
+        "d.webp": painted("WEBP", 30, 20),
+        "e.bmp": painted("BMP", 30, 20),
+        "misnamed.txt": painted("PNG", 9000, 100),
+        "heavy.png": painted("PNG", 1900, 1900, noise=True),
     }
     await ask(rig, thread, "look at these", files)
     kinds = [b["source"]["media_type"] for b in sent(rig) if b["type"] == "image"]
     assert kinds == [
-        "image/png",
-        "image/jpeg",
-        "image/gif",
-        *["image/webp"] * 3,
-        "image/png",
+        *("image/png", "image/jpeg", "image/gif", "image/webp", "image/png"),
+        *("image/png", "image/jpeg"),
     ]
+    assert [path.read_bytes() for path in saved(rig, thread)] == list(files.values())
+    told = json.dumps(rig.model.requests[-1].messages)
+    for path in saved(rig, thread):
+        assert f"is saved as {path}" in told
     await rig.say(thread, "", files={"alone.png": plain_png("ed4245")})
     await rig.settled(thread, 3)
     assert [b["type"] for b in sent(rig) if b["type"] == "image"]
 
 
-async def test_what_is_too_large_is_saved_where_claude_can_read_it(rig: Rig, thread: str) -> None:
-    big = b"\n".join(b"row %d" % n for n in range(40_000))
+async def test_what_is_not_shown_is_saved_where_claude_can_read_it(rig: Rig, thread: str) -> None:
     files = {
-        "wide.png": png(2001, 10),
-        "heavy.png": png(10, 10) + b"\0" * 3_800_000,
         "broken.png": b"\x89PNG\r\n\x1a\n",
-        "big.log": big,
+        "paper.pdf": b"%PDF-1.4\n\xe2\xe3",
+        "old.zip": b"PK\x05\x06" + b"\0" * 18,
+        "voice-message.ogg": b"OggS\0\2",
+        "big.log": b"\n".join(b"row %d" % n for n in range(40_000)),
     }
     prompt = await ask(rig, thread, "look", files)
     assert not [b for b in sent(rig) if b["type"] == "image"]
-    paths = [
-        line.rsplit(" saved as ", 1)[1] for line in prompt.splitlines() if " saved as " in line
-    ]
-    assert len(paths) == 4
-    read = {"name": "Read", "input": {"file_path": paths[3], "offset": 39_990, "limit": 5}}
+    paths = saved(rig, thread)
+    assert [path.read_bytes() for path in paths] == list(files.values())
+    for path in paths:
+        assert f"is saved as {path}" in prompt
+    assert "The voice message" in prompt
+    read = {"name": "Read", "input": {"file_path": str(paths[4]), "offset": 39_990, "limit": 5}}
     await rig.say(thread, f"TOOL: {json.dumps(read)}")
     await rig.answer(thread, "row 39989")
-    read = {"name": "Read", "input": {"file_path": paths[0]}}
-    await rig.say(thread, f"TOOL: {json.dumps(read)}")
-    shown = await rig.settled(thread, 4)
-    assert "✅ **Read**" in shown
-    assert "❌" not in shown
+    await rig.settled(thread, 3)
+
+
+async def test_a_reply_quotes_what_it_answers(rig: Rig, thread: str) -> None:
+    (shown,) = (
+        m for m in rig.discord.messages(thread) if m["author"]["id"] == rig.discord.bot["id"]
+    )
+    assert "-# " in shown["content"], "it has a footer"
+    await rig.say(thread, "what is this?", reply_to=shown["id"])
+    await rig.settled(thread, 2)
+    assert rig.prompts()[-1] == (
+        "[This answers what you wrote:]\n> Echo #1: alpha | saw:\n\nwhat is this?"
+    )
+    mine = await rig.say(thread, "long " * 200)
+    await rig.settled(thread, 3)
+    await rig.say(thread, "/context", reply_to=mine["id"])
+    await rig.answer(thread, "Context Usage")
+    await rig.say(thread, "go on", reply_to=mine["id"])
+    await rig.settled(thread, 4)
+    quote = rig.prompts()[-1]
+    assert quote.startswith(f"[This answers what {mine['author']['global_name']} wrote:]\n> long")
+    assert quote.endswith("…\n\ngo on")
+    assert len(quote) < 600
+
+
+async def test_forwarded_messages_and_embeds_arrive_as_text(rig: Rig, thread: str) -> None:
+    kept = await post_elsewhere(rig, {"plan.txt": b"in the file"})
+    embed = {
+        "type": "rich",
+        "title": "Build 12",
+        "description": "failed",
+        "url": "https://ci.example/12",
+        "fields": [{"name": "Step", "value": "tests", "inline": False}],
+    }
+    snapshot = {
+        "type": 0,
+        "content": "look\nat this",
+        "embeds": [embed],
+        "attachments": kept["attachments"],
+        "timestamp": "2026-01-02T03:04:05+00:00",
+        "edited_timestamp": None,
+        "flags": 0,
+        "mentions": [],
+        "mention_roles": [],
+    }
+    plain: Message = {**kept, "attachments": []}
+    reference = {"type": 1, "channel_id": kept["channel_id"], "message_id": kept["id"]}
+    deliver(
+        *(rig, thread, plain),
+        content="",
+        message_reference=reference,
+        message_snapshots=[{"message": snapshot}],
+    )
+    await rig.settled(thread, 2)
+    (path,) = saved(rig, thread)
+    assert rig.prompts()[-1] == (
+        "[Forwarded, written 2026-01-02 03:04 UTC:]\n"
+        "> look\n> at this\n> [Embed: https://ci.example/12]\n"
+        "> > Build 12\n> > failed\n> > Step: tests\n\n"
+        f'<file name="plan.txt" path="{path}">\nin the file\n</file>'
+    )
+    deliver(rig, thread, plain, content="see https://ci.example/12", embeds=[embed])
+    await rig.settled(thread, 3)
+    assert rig.prompts()[-1] == (
+        "see https://ci.example/12\n\n[Embed: https://ci.example/12]\n"
+        "> Build 12\n> failed\n> Step: tests"
+    )
+    sticker = {"id": "749054660769218631", "name": "Wave", "format_type": 3}
+    deliver(rig, thread, plain, content="", sticker_items=[sticker])
+    await rig.settled(thread, 4)
+    assert rig.prompts()[-1] == "(sticker: Wave)"
 
 
 HOSTILE = (
