@@ -98,12 +98,14 @@ class Outbox:
         nonce: str,
         view: discord.ui.View | None = None,
         file: File | None = None,
+        files: Sequence[File] = (),
     ) -> "Reply":
         """Say one thing now: below what a running reply shows so far, not below its end.
 
-        A view and a file go with the last message.
+        A view and files go with the last message.
         """
-        reply = Reply(self, channel, nonce, view=view, file=file)
+        files = (*files, *([file] if file else []))
+        reply = Reply(self, channel, nonce, view=view, files=files)
         running = self._last.get(channel)
         self._start(channel, reply, running.flush if running else None)
         reply.finish(contents)
@@ -190,7 +192,7 @@ class Reply:
         on_sent: Callable[[int], None] = lambda _: None,
         on_gone: Callable[[int], None] = lambda _: None,
         view: discord.ui.View | None = None,
-        file: File | None = None,
+        files: Sequence[File] = (),
     ) -> None:
         """See `Outbox.reply` and `Outbox.aside`."""
         self.settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -204,7 +206,7 @@ class Reply:
         self._on_sent = on_sent
         self._on_gone = on_gone
         self._view = view
-        self._file = file
+        self._files = files
         self._shown: list[str | None] = [None] * len(sent)
         self._want: Sequence[str] = ()
         self._final = False
@@ -307,8 +309,8 @@ class Reply:
             )
         if last and self._view is not None:
             options["view"] = self._view
-        if last and self._file is not None:
-            options["file"] = discord.File(io.BytesIO(self._file.data), self._file.name)
+        if last and self._files:
+            options["files"] = [discord.File(io.BytesIO(f.data), f.name) for f in self._files]
         return options
 
     async def _edit(self, index: int, content: str) -> None:

@@ -1,0 +1,1 @@
+"""Tools that Claude gets beside its own: an MCP server within the bot, over the CLI's pipes."""
