@@ -14,6 +14,7 @@ import discord
 from bridge import history, notify, uploads
 from bridge.access import Access
 from bridge.commands import Commands
+from bridge.compactor import Compactor
 from bridge.config import Config
 from bridge.conversations import Conversations
 from bridge.discord_io.attachments import Downloads
@@ -24,6 +25,7 @@ from bridge.interact.approvals import AnswerButton, Approvals
 from bridge.launch import Launcher
 from bridge.runner import Runner
 from bridge.services import Services
+from compaction.jev import JevAsker
 from state import Store
 
 log = logging.getLogger(__name__)
@@ -49,9 +51,17 @@ class Bridge(discord.Client):
     """The bot. `approvals` is public for the buttons, which find it through the client."""
 
     def __init__(
-        self, config: Config, environment: Mapping[str, str], claude: Path, store: Store
+        self,
+        config: Config,
+        environment: Mapping[str, str],
+        claude: Path,
+        store: Store,
+        asker: JevAsker | None = None,
     ) -> None:
-        """`environment` is what the CLI gets; `claude` the CLI itself."""
+        """`environment` is what the CLI gets; `claude` the CLI itself.
+
+        `asker` scores for the compactions that ask; None is the offline scorer.
+        """
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
         super().__init__(
             intents=intents(),
@@ -79,6 +89,7 @@ class Bridge(discord.Client):
             idle_timeout=config.idle_timeout,
             grace=config.stop_grace,
         )
+        self.compactor = Compactor(config, history.projects_dir(environment), asker)
         self.conversations = Conversations(
             Services(
                 config=config,
@@ -88,6 +99,7 @@ class Bridge(discord.Client):
                 downloads=Downloads(self),
                 approvals=self.approvals,
                 projects=history.projects_dir(environment),
+                compactor=self.compactor,
             )
         )
         self.inbox = Inbox(self, config, store, self.access, self.conversations, self.outbox)
@@ -251,6 +263,7 @@ class Bridge(discord.Client):
 
     async def _sweep(self) -> None:
         await asyncio.to_thread(uploads.sweep, self.config.state_dir / "inbox")
+        await asyncio.to_thread(self.compactor.sweep)
 
     async def _beat(self) -> None:
         """Leave a sign of life: for systemd, for a container's health check, for the next start.

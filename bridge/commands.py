@@ -12,6 +12,7 @@ from discord import app_commands
 
 from bridge import cleanup
 from bridge.access import NOT_ALLOWED, Access
+from bridge.compactor import Wish
 from bridge.conversation import Conversation
 from bridge.conversations import Conversations
 from bridge.discord_io.outbox import Outbox
@@ -19,6 +20,7 @@ from bridge.discord_io.retry import persist
 from bridge.interact.acknowledge import Deliveries, acknowledge, whisper
 from bridge.runner import Runner
 from bridge.status import cleanup_text, measure, status_text
+from compaction.choice import STRATEGIES
 from state import Store
 
 log = logging.getLogger(__name__)
@@ -32,10 +34,13 @@ turn (⏳); edit or delete a waiting message and the change counts.
 `/new fork:True` branch off: the next message begins a new session that knows all of this one
 `/stop` interrupt Claude and empty the queue
 `/status` session, folder, model, context, queue, process
+`/context` how full the context is, when its cache expires, and where it came from
+`/compact` make the session smaller: old results of tools go, words stay, and Claude can read back \
+what went; `dry_run:True` only tells, `undo:True` goes back
 `/cleanup` end processes that no thread owns (never the history); `dry_run:True` only lists them
 `/help` this text
 
-Claude Code's own commands work as messages: `/compact`, `/context`, `/usage` …
+Claude Code's own commands work as messages: `/usage`, `/compact` (a summary instead) …
 """
 
 _NOT_A_SESSION = "This is no session. Write in one of my channels, or mention me, to begin one."
@@ -98,7 +103,10 @@ class Commands(app_commands.CommandTree[discord.Client]):
         self._store = store
         self._outbox = outbox
         self._deliveries = Deliveries()
-        for command in (self._new(), self._stop(), self._status(), self._cleanup(), self._help()):
+        for command in (
+            *(self._new(), self._stop(), self._status(), self._context(), self._compact()),
+            *(self._cleanup(), self._help()),
+        ):
             self.add_command(command)
 
     async def interaction_check(self, interaction: discord.Interaction[Any], /) -> bool:
@@ -183,6 +191,51 @@ class Commands(app_commands.CommandTree[discord.Client]):
             await answer.say(status_text(record, conversation.active, tree, now=time.time()))
 
         return _command("status", "Session, model, context, queue, process", status)
+
+    def _context(self) -> app_commands.Command[Any, ..., None]:
+        async def context(interaction: discord.Interaction[Any]) -> None:
+            answer = await self._begin(interaction, private=True)
+            conversation = self._here(interaction)
+            if conversation is None:
+                await answer.say(_NOT_A_SESSION)
+                return
+            await answer.say(await conversation.session.compacting.overview(time.time()))
+
+        return _command("context", "How full the context is, and where it came from", context)
+
+    def _compact(self) -> app_commands.Command[Any, ..., None]:
+        @app_commands.describe(
+            strategy="How; the settings' way if not given",
+            target="Percent of the model's window to come down to",
+            dry_run="Only say what would be done",
+            undo="Go back to the session before the last compaction",
+            instructions="What is to be kept in mind",
+        )
+        @app_commands.choices(strategy=[app_commands.Choice(name=n, value=n) for n in STRATEGIES])
+        async def compact(
+            interaction: discord.Interaction[Any],
+            strategy: str | None = None,
+            target: app_commands.Range[int, 5, 90] | None = None,
+            dry_run: bool = False,
+            undo: bool = False,
+            instructions: str = "",
+        ) -> None:
+            answer = await self._begin(interaction, private=False)
+            conversation = self._here(interaction)
+            if conversation is None:
+                await answer.say(_NOT_A_SESSION)
+                return
+            wish = Wish(strategy, target / 100 if target else None, instructions)
+            compacting = conversation.session.compacting
+            if dry_run and not undo:
+                await answer.say(await compacting.preview(wish))
+                return
+            if conversation.active is not None:
+                await answer.say("⏳ A turn runs; what you ask for is done right after it.")
+            asked = compacting.undo() if undo else compacting.compact(wish)
+            await answer.say(await conversation.granted(asked))
+
+        return _command("compact", "Make the session smaller without losing what counts", compact)
 
     def _cleanup(self) -> app_commands.Command[Any, ..., None]:
         @app_commands.describe(dry_run="Only list them")

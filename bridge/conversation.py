@@ -12,18 +12,17 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from bridge import ledger, uploads
+from bridge.attempts import answer
 from bridge.discord_io.outbox import Reply
 from bridge.interact.asking import Asking
 from bridge.narration import Narration
 from bridge.outcome import (
     Answered,
     Cut,
-    Died,
     Outcome,
     Refused,
     Stopped,
     TimedOut,
-    session_is_gone,
     tail,
 )
 from bridge.process import LiveProcess
@@ -158,6 +157,19 @@ class Conversation:
             await self._end_process(self._part(), "the fork")
         return True
 
+    async def granted(self, asked: "asyncio.Future[str]") -> str:
+        """The answer to what `session.compacting` was asked: at once, or after the turn that runs.
+
+        The next turn that wants a process does what was asked first.
+        """
+        while not asked.done():
+            if (turn := self.active) is None:
+                await self.session.serve()
+            else:
+                await asyncio.wait({turn.done, asked}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.sleep(0)
+        return asked.result()
+
     async def forget(self) -> None:
         """The thread was deleted: end its process, drop its record and what people sent in it.
 
@@ -282,24 +294,7 @@ class Conversation:
 
     async def _run(self, turn: ActiveTurn) -> None:
         """Give the prompt to a process, wait for the end of the turn, and settle it."""
-        outcome = await self.session.run(turn, lambda: self._prompt(turn))
-        if isinstance(outcome, Died) and await self.session.untouched(turn):
-            log.warning(
-                "thread %d: its process was dying already, another one is asked", self.thread
-            )
-            turn.again()
-            outcome = await self.session.run(turn, lambda: self._prompt(turn))
-        if session_is_gone(outcome):
-            log.warning("thread %d: its session is gone, a fresh one starts", self.thread)
-            self._change(ledger.without_session, turn)
-            turn.narration.note(
-                "⚠️ The earlier session is not on this machine any more: "
-                "Claude starts afresh and does not know what was said before"
-            )
-            turn.again()
-            outcome = await self.session.run(turn, lambda: self._prompt(turn))
-        if isinstance(outcome, Died):
-            outcome = turn.died(outcome.exit)  # somebody may have stopped it meanwhile
+        outcome = await answer(self.session, turn, lambda: self._prompt(turn))
         self._finish(turn, outcome)
 
     async def _prompt(self, turn: ActiveTurn) -> Prompt:

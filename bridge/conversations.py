@@ -16,6 +16,7 @@ class Conversations:
         """None is made yet."""
         self._services = services
         self._all: dict[int, Conversation] = {}
+        services.runner.on_evicted = self._evicted
 
     def of(self, thread: int) -> Conversation:
         """The conversation of a thread that has a record."""
@@ -25,6 +26,10 @@ class Conversations:
                 self._all = {t: c for t, c in self._all.items() if not c.idle}
             found = self._all[thread] = Conversation(thread, self._services)
         return found
+
+    def _evicted(self, thread: int) -> None:
+        if self._services.store.get(thread) is not None:
+            self.of(thread).session.unattended()
 
     def unfinished(self) -> list[int]:
         """Threads in which something was under way when the last bot went."""

@@ -127,6 +127,27 @@ def without_session(record: Record) -> Record:
     )
 
 
+def compacted(record: Record, sid: str, context_tokens: int) -> Record:
+    """The thread goes on with a smaller copy of its session."""
+    usage = _fresh(record.usage).model_copy(update={"context_tokens": context_tokens})
+    lineage = _with_past(record, "compaction")
+    return record.model_copy(update={"sid": sid, "lineage": lineage, "usage": usage})
+
+
+def back_to(record: Record, sid: str) -> Record:
+    """A compaction is undone: the thread has the session again that it had before.
+
+    Both stay in the lineage, which is how `went_back` knows.
+    """
+    lineage = _with_past(record, "compaction")
+    return record.model_copy(update={"sid": sid, "lineage": lineage, "usage": _fresh(record.usage)})
+
+
+def went_back(record: Record) -> bool:
+    """Somebody undid the compaction of this session: nothing compacts it again by itself."""
+    return any(past.sid == record.sid for past in record.lineage)
+
+
 def _forked(record: Record) -> Record:
     """The turn in flight has no more to do about its fork."""
     turn = record.turn and record.turn.model_copy(update={"fork": False})

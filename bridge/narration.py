@@ -40,6 +40,8 @@ class Narration:
         self._failed = False
         self._final = ""
         self._passing: Note | None = None
+        self.aside = ""
+        """What the footer tells besides its figures."""
         self.usage: ApiUsage | None = None
         self.model: str | None = None
         self.started = False
@@ -65,8 +67,8 @@ class Narration:
         self._segments[f"note:{self._notes}"] = Note(text)
 
     def passing(self, text: str) -> None:
-        """Say something that holds for the moment; it goes when the model speaks."""
-        self._passing = Note(text)
+        """Say something that holds for the moment, "" nothing; it goes when the model speaks."""
+        self._passing = Note(text) if text else None
 
     def close(self) -> None:
         """The turn is over, however it ended: nothing is under way any more."""

@@ -106,7 +106,7 @@ def _footer(
         context_tokens=narration.usage.context_tokens if narration.usage else None,
         context_window=result.context_window if result else None,
         cost_usd=cost,
-        note=note,
+        note=" · ".join(filter(None, (note, narration.aside))),
     )
 
 

@@ -60,6 +60,8 @@ class Runner:
         self._max = max_processes
         self._idle_timeout = idle_timeout
         self.grace = grace
+        self.on_evicted: Callable[[int], None] = _nothing
+        """Told the thread whose process has ended because it was idle for long."""
         self._seats: dict[int, Seat] = {}
         self._starting: dict[int, Launch] = {}
         self._door = asyncio.Lock()
@@ -71,6 +73,11 @@ class Runner:
         """The process that serves a thread now."""
         seat = self._seats.get(thread)
         return seat.process if seat and seat.process.alive else None
+
+    def busy(self, thread: int) -> bool:
+        """Whether a turn runs in the thread's process."""
+        seat = self._seats.get(thread)
+        return seat is not None and seat.busy and not seat.leaving
 
     @property
     def count(self) -> int:
@@ -296,7 +303,11 @@ class Runner:
             seat.eviction = loop.call_later(left, self._evict, seat)
         elif not seat.busy:
             log.info("thread %d: its process was idle for %.0f s", seat.thread, self._idle_timeout)
-            self._spawn(self._stop(seat))
+            self._spawn(self._evicted(seat))
+
+    async def _evicted(self, seat: Seat) -> None:
+        await self._stop(seat)
+        self.on_evicted(seat.thread)
 
     async def stop(self, thread: int, only: LiveProcess | None = None) -> None:
         """End a thread's process, if it has one; returns once the process is confirmed gone.
@@ -363,6 +374,10 @@ class Runner:
     def state_dir(self) -> Path:
         """Where the run folders are."""
         return self._launcher.state_dir
+
+
+def _nothing(_: int) -> None:
+    """Nobody wants to know."""
 
 
 async def _within(process: LiveProcess, seconds: float) -> bool:

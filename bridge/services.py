@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from bridge.compactor import Compactor
 from bridge.config import Config
 from bridge.discord_io.attachments import Downloads
 from bridge.discord_io.outbox import Outbox
@@ -22,3 +23,4 @@ class Services:
     downloads: Downloads
     approvals: Approvals
     projects: Path
+    compactor: Compactor

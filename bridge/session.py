@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge import history, ledger
+from bridge.compacting import Compacting
 from bridge.history import TurnRecords
 from bridge.launch import Launch
 from bridge.outcome import Answered, Cut, Died, Outcome, Refused, Stopped, TimedOut, session_is_gone
@@ -42,6 +43,7 @@ class Session:
         self._spawn = spawn
         # Held while a process is acquired for a turn, or ended.
         self._gate = asyncio.Lock()
+        self.compacting = Compacting(thread, services, spawn)
 
     @property
     def process(self) -> LiveProcess | None:
@@ -135,7 +137,14 @@ class Session:
         async with self._gate:
             if turn.over:
                 return None
+            await self.compacting.serve()
             process = None if self._fork_is_due else self._s.runner.take(self.thread)
+            if process is None and not self._fork_is_due:
+                await self._s.runner.stop(self.thread)
+                await self.compacting.before(turn)
+            if turn.over:
+                self._s.runner.release(self.thread)
+                return None
             if process is None:
                 start = self._spawn(self._s.runner.start(self._launch(), lambda: _wait_line(turn)))
                 await asyncio.wait({start, turn.done}, return_when=asyncio.FIRST_COMPLETED)
@@ -149,6 +158,16 @@ class Session:
                 await self._s.store.durable()
             self._listen(process)
             return process
+
+    async def serve(self) -> None:
+        """Do what was asked for by a command, unless a turn runs: that one's end comes first."""
+        async with self._gate:
+            await self.compacting.serve()
+
+    def unattended(self) -> None:
+        """The process went because it was idle: time to make the session smaller."""
+        if not self._gate.locked() and self.process is None and self._record.turn is None:
+            self.compacting.begin()
 
     @property
     def _fork_is_due(self) -> bool:
@@ -186,9 +205,7 @@ class Session:
         ended = turn.result is not None or isinstance(outcome, Answered)
         if not ended and not (await self.records(turn.prompt_id)).answered:
             return
-        self._s.store.update(
-            self.thread, lambda r: ledger.continued_as(r, sid), generation=turn.generation
-        )
+        self.change(lambda r: ledger.continued_as(r, sid), turn)
 
     async def _confirm(self, turn: ActiveTurn, process: LiveProcess, *, may_run: bool) -> None:
         """Has the session taken the prompt as new? It takes a prompt id once, and says so at once.
@@ -248,6 +265,10 @@ class Session:
         if not turn.over:
             await self._s.runner.stop(self.thread, only=process)
             turn.end(Stopped(by))
+
+    def change(self, change: Callable[[Record], Record], turn: ActiveTurn) -> None:
+        """Change the record, unless the turn belongs to a past that was cut off."""
+        self._s.store.update(self.thread, change, generation=turn.generation)
 
     @property
     def _record(self) -> Record:

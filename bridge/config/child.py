@@ -16,7 +16,7 @@ PASSED = (
 """Names that the CLI needs; all others stay behind."""
 
 KEPT_BACK = (
-    *("DISCORD_TOKEN*", "CREDENTIALS_DIRECTORY", "NOTIFY_SOCKET"),
+    *("DISCORD_TOKEN*", "CREDENTIALS_DIRECTORY", "NOTIFY_SOCKET", "TYPESAFE_API_KEY"),
     # These two say that the CLI runs within another session, which it does not.
     *("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"),
 )

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from bridge.config.names import CONFIG_FILE, CREDENTIAL, KEYS, TOKEN_FILE, VARIABLES
-from bridge.config.settings import Config, duration
+from bridge.config.settings import TIME, Config, duration
 
 _DEFAULTS = MappingProxyType(
     {
@@ -52,7 +52,9 @@ def _default(field: str, info: FieldInfo) -> str:
             return _DEFAULTS[field]
         case SecretStr() | () | None:
             return ""
-        case float(seconds):
+        case float(seconds) if TIME in info.metadata:
             return duration(seconds)
+        case float(number):
+            return f"{number:g}"
         case value:
             return str(value)

@@ -124,7 +124,9 @@ def _unknown(environ: Mapping[str, str], table: Table) -> Iterator[Fault]:
 
 
 def _fault(field: str, layers: Sequence[Layer], token: str) -> Fault:
-    layer = next(layer for layer in layers if field in layer.values)
+    # A default, too, may be at odds with what somebody set.
+    defaults = Layer("the defaults", {field: Config.model_fields[field].default}, VARIABLES)
+    layer = next((layer for layer in layers if field in layer.values), defaults)
     value = layer.values[field]
     shown = str(value) if isinstance(value, Path) else repr(value)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."

@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from compaction.choice import STRATEGIES
+
 TOKEN_EXPECTED = "the token alone: one word, without quotes and without `Bot `"
+OFF = "off"
+"""The name of no compaction at all."""
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
 
@@ -56,6 +60,19 @@ def _one_word(value: SecretStr) -> SecretStr:
     return value
 
 
+def _strategy(value: str) -> str:
+    name = value.strip().lower()
+    if name not in (OFF, *STRATEGIES):
+        raise ValueError("no strategy")
+    return name
+
+
+def _below_the_start(value: float, info: ValidationInfo) -> float:
+    if value >= info.data.get("compact_at", 1.0):
+        raise ValueError("compaction would end above where it begins")
+    return value
+
+
 def _upper(value: object) -> object:
     return value.upper() if isinstance(value, str) else value
 
@@ -75,17 +92,42 @@ Patterns = Annotated[
     BeforeValidator(_split),
     Expected("names or patterns such as MY_*, separated by commas"),
 ]
+TIME = Expected('a time above zero, in seconds or such as "30s", "15m" or "2h"')
 Seconds = Annotated[
     float,
     Field(gt=0, allow_inf_nan=False),
     BeforeValidator(_seconds),
-    Expected('a time above zero, in seconds or such as "30s", "15m" or "2h"'),
+    TIME,
 ]
 Count = Annotated[
     int,
     Field(ge=1),
     BeforeValidator(_no_boolean),
     Expected("a whole number, at least 1"),
+]
+Share = Annotated[
+    float,
+    Field(gt=0, lt=1),
+    BeforeValidator(_no_boolean),
+    Expected("a share between 0 and 1"),
+]
+LowerShare = Annotated[
+    float,
+    Field(gt=0, lt=1),
+    BeforeValidator(_no_boolean),
+    AfterValidator(_below_the_start),
+    Expected("a share between 0 and 1, below the one at which compaction begins"),
+]
+Days = Annotated[
+    float,
+    Field(ge=0, allow_inf_nan=False),
+    BeforeValidator(_no_boolean),
+    Expected("a number of days, 0 or more"),
+]
+Strategy = Annotated[
+    str,
+    AfterValidator(_strategy),
+    Expected("one of " + ", ".join((OFF, *STRATEGIES))),
 ]
 Address = Annotated[
     str | None,
@@ -146,6 +188,14 @@ class Config(BaseSettings):
     """When an idle process ends whose bot stays away."""
     stop_grace: Seconds = 5.0
     """Time between two steps of ending a process."""
+    compaction: Strategy = "auto"
+    """How a long session is made smaller before it is resumed; `off`: only by `/compact`."""
+    compact_at: Share = 0.3
+    """Share of the model's window from which on a session is made smaller."""
+    compact_to: LowerShare = 0.2
+    """Share of the window to which it is made smaller."""
+    archive_days: Days = 0.0
+    """Days after which what was removed from an unused session is deleted; 0 keeps it."""
     discord_url: Address = None
     """Another base of Discord's API."""
     log_level: Level = "INFO"
