@@ -5,7 +5,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from bridge import ledger
-from bridge.outcome import Died, Outcome, session_is_gone
+from bridge.outcome import Died, Outcome, is_too_long, session_is_gone
+from bridge.overlong import rescue
 from bridge.prompt import Prompt
 from bridge.session import Session
 from bridge.turn import ActiveTurn
@@ -33,6 +34,8 @@ async def answer(session: Session, turn: ActiveTurn, compose: Compose) -> Outcom
         )
         turn.again()
         outcome = await session.run(turn, compose)
+    if is_too_long(outcome):
+        outcome = await rescue(session, turn, compose, outcome)
     if isinstance(outcome, Died):
         outcome = turn.died(outcome.exit)  # somebody may have stopped it meanwhile
     return outcome

@@ -93,6 +93,13 @@ class Compacting:
             log.exception("thread %d: the compaction failed", self.thread)
             self._refusal = f"{type(fault).__name__}: {fault}"
 
+    async def now(self, wish: Wish) -> Outcome:
+        """Compact while the caller keeps processes away; raises what `compact_session` raises."""
+        record = self._record
+        outcome = await asyncio.to_thread(self._s.compactor.as_wished, record, wish)
+        await self.adopt(record, outcome)
+        return outcome
+
     async def adopt(self, before: Record, outcome: Outcome) -> bool:
         """The thread goes on with the new session, unless it was given another one meanwhile."""
         sid = outcome.sid

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridge import history
+from bridge import history, rewind
 from bridge.config import Config
 from bridge.config.settings import OFF
 from compaction.jev import JevAsker, JevClient
 from compaction.jev.wire import Answers, Questions, State
 from compaction.lineage import NotCompacted, Undone, attached, manifest_of, origin, sweep, undo
 from compaction.policy import WINDOW, Policy, Verdict, cache_expires, judge
+from compaction.seed import recent
 from compaction.session import NothingToDo, Outcome, Refused, Request, compact_session
 from compaction.transcript import Transcript
 from state import Record
@@ -96,14 +97,12 @@ class Compactor:
         wish: Wish,
         *,
         dry_run: bool = False,
-        path: Path | None = None,
     ) -> Outcome:
         """Compact a session because somebody wants it; raises what `compact_session` raises.
 
         Without a share the settings' goal counts, and the strategy's own where that is reached.
-        `path` is a transcript that stands for the thread's own.
         """
-        path = path or self.path(record)
+        path = self.path(record)
         transcript = Transcript.read(path)
         window = window_of(record)
         goal = int(window * wish.share) if wish.share else self.policy.goal(window)
@@ -135,6 +134,14 @@ class Compactor:
             cache_expires(transcript.usage),
             tuple(Step(m.source, m.before_tokens, m.after_tokens) for m in chain if m),
         )
+
+    def rewound(self, record: Record, prompt_id: str) -> str:
+        """The session as it was before a prompt: its id; raises `rewind.NothingBefore`."""
+        return rewind.before(self.path(record), prompt_id).stem
+
+    def last_words(self, record: Record) -> str:
+        """What a fresh session is told of this one."""
+        return recent(Transcript.read(self.path(record)), self.policy.goal(window_of(record)))
 
     def sweep(self) -> None:
         """Remove the archives that nobody needs any more."""

@@ -134,6 +134,22 @@ def compacted(record: Record, sid: str, context_tokens: int) -> Record:
     return record.model_copy(update={"sid": sid, "lineage": lineage, "usage": usage})
 
 
+def rewound(record: Record, sid: str) -> Record:
+    """The thread goes on with its session as it was before the prompt; no process has that yet."""
+    if record.sid == sid:
+        return record
+    lineage = _with_past(record, "compaction")
+    return record.model_copy(update={"sid": sid, "lineage": lineage, "process": None})
+
+
+def started_over(record: Record) -> Record:
+    """The thread goes on with a fresh session, which is told the last words of this one."""
+    lineage = _with_past(record, "compaction")
+    return record.model_copy(
+        update={"sid": None, "lineage": lineage, "usage": _fresh(record.usage)}
+    )
+
+
 def back_to(record: Record, sid: str) -> Record:
     """A compaction is undone: the thread has the session again that it had before.
 

@@ -11,6 +11,7 @@ from bridge.render.footer import footer
 from bridge.render.limits import usage_limit
 from bridge.render.trouble import trouble
 
+_TOO_LONG = "prompt is too long"
 _KEPT = "The session is kept: write again to go on."
 
 
@@ -74,6 +75,12 @@ def session_is_gone(outcome: Outcome) -> bool:
     return isinstance(outcome, Died) and "No conversation found" in outcome.exit.stderr
 
 
+def is_too_long(outcome: Outcome) -> bool:
+    """The session does not fit the model's window any more."""
+    result = outcome.result if isinstance(outcome, Answered) else None
+    return result is not None and _TOO_LONG in result.trouble.lower()
+
+
 def tail(outcome: Outcome, narration: Narration, seconds: float, cost: float | None) -> str:
     """The footer of a good answer, or what went wrong and what to do about it."""
     match outcome:
@@ -124,10 +131,10 @@ def _failure(result: Result) -> str:
             "then send the message again.",
             words,
         )
-    if "prompt is too long" in lower:
+    if _TOO_LONG in lower:
         return trouble(
             "The conversation no longer fits the model's window.",
-            "`/new` starts a clean session; sending `/compact` may still shorten this one.",
+            "`/compact` makes it smaller, `/new` starts a clean one; then say how to go on.",
             words,
         )
     if "image" in lower and result.api_error_status == 400:

@@ -247,6 +247,29 @@ class Session:
         asked = (await self.records(turn.prompt_id)).asked
         return not asked and not turn.heard and turn.stopped_by is None
 
+    async def worked(self, turn: ActiveTurn) -> bool:
+        """The model has done something in this turn: the CLI's own words are not that."""
+        known = await self.records(turn.prompt_id)
+        return any(
+            record["type"] == "assistant" and not record.get("isApiErrorMessage")
+            for record in known.records
+        )
+
+    async def rewind(self, turn: ActiveTurn) -> None:
+        """End the process; the thread goes on with its session as it was before the turn.
+
+        Raises `rewind.NothingBefore` where the turn was the first, and `OSError`.
+        """
+        async with self._gate:
+            await self._s.runner.stop(self.thread)
+            sid = await asyncio.to_thread(self._s.compactor.rewound, self._record, turn.prompt_id)
+            self.change(lambda r: ledger.rewound(r, sid), turn)
+            await self._s.store.durable()
+
+    async def last_words(self) -> str:
+        """What a fresh session is told of this one."""
+        return await asyncio.to_thread(self._s.compactor.last_words, self._record)
+
     async def interrupt(self, turn: ActiveTurn, by: str) -> None:
         """End a turn, and its process only if there is no other way."""
         turn.stopped_by = by

@@ -1,5 +1,6 @@
 """Sessions made smaller before they are resumed: when, by whom, how it is shown and undone."""
 
+import asyncio
 import json
 import signal
 from datetime import datetime, timedelta
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bridge.rehearsal.model import Error, Text
 from tests.e2e.rig import Rig
 
 pytestmark = pytest.mark.e2e
@@ -205,3 +207,57 @@ async def test_a_crash_leaves_the_original_or_the_smaller_session(rig: Rig, when
     assert shown.count("delta four | saw: ") == 1
     assert transcript(rig, old).read_bytes() == before
     assert rig.prompts().count("delta four") == 1
+
+
+# --- too long ----------------------------------------------------------------------------------
+TOO_LONG = Error("prompt-too-long")
+
+
+async def too_long(rig: Rig, last: str) -> None:
+    """Let the model refuse the prompt until the bot takes this step, then answer."""
+    rig.model.script("delta", TOO_LONG)
+    await rig.eventually(lambda: f"too long; next: {last}" in rig.log.read_text(), within=60)
+    rig.model.script("delta", Text("answered at last"))
+
+
+def asked_in(rig: Rig) -> list[str | None]:
+    """The sessions in which the prompt was asked; the CLI itself tries more than once."""
+    return [r.session for r in rig.model.requests if r.prompts and "delta" in r.prompts[-1]]
+
+
+@small
+async def test_a_session_too_long_is_made_smaller_and_asked_the_same_again(rig: Rig) -> None:
+    thread, old = await begun(rig)
+    refusing = asyncio.create_task(too_long(rig, "compaction"))
+    await rig.say(thread, "delta four")
+    await refusing
+    shown = await rig.answer(thread, "answered at last", within=60)
+    assert "no longer fitted" in shown
+    await rig.settled(thread, 4)
+    assert stubs(rig)
+    assert len(set(asked_in(rig))) == 2
+    last = rig.model.requests[-1].prompts
+    assert [p for p in last if "delta" in p] == ["delta four"]
+    assert (old, "compaction") in reasons(rig, thread)
+
+
+@small
+async def test_where_nothing_else_helps_a_fresh_session_is_told_the_last_words(rig: Rig) -> None:
+    thread, _ = await begun(rig)
+    refusing = asyncio.create_task(too_long(rig, "seed"))
+    await rig.say(thread, "delta four")
+    await refusing
+    shown = await rig.answer(thread, "answered at last", within=60)
+    assert "Claude sums the conversation up" in shown
+    assert "A fresh session takes over" in shown
+    await rig.settled(thread, 4)
+    assert len(set(asked_in(rig))) == 4
+    (prompt,) = rig.model.requests[-1].prompts
+    assert "gamma three" in prompt
+    assert prompt.endswith("delta four")
+
+
+async def test_a_first_prompt_that_is_too_long_itself_is_not_asked_again(rig: Rig) -> None:
+    thread = await rig.open("ERROR prompt-too-long alpha")
+    await rig.answer(thread, "no longer fits")
+    assert len(rig.starts.all()) == 1
