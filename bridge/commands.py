@@ -227,8 +227,9 @@ class Commands(app_commands.CommandTree[discord.Client]):
                 return
             wish = Wish(strategy, target / 100 if target else None, instructions)
             compacting = conversation.session.compacting
-            if dry_run and not undo:
-                await answer.say(await compacting.preview(wish))
+            if dry_run:
+                seen = compacting.preview_undo() if undo else compacting.preview(wish)
+                await answer.say(await seen)
                 return
             if conversation.active is not None:
                 await answer.say("⏳ A turn runs; what you ask for is done right after it.")

@@ -12,6 +12,7 @@ from typing import Any
 
 from bridge import context, ledger
 from bridge.compactor import Wish
+from bridge.render.measure import clip
 from bridge.services import Services
 from bridge.turn import ActiveTurn
 from compaction.lineage import NotCompacted
@@ -22,6 +23,9 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 1.0
 """Seconds after which a person is told why nothing happens."""
+
+_LONGEST = 600
+"""Characters of a reason that a person is told; the log has all of it."""
 
 Work = Callable[[], Coroutine[Any, Any, str]]
 
@@ -88,10 +92,10 @@ class Compacting:
             log.debug("thread %d: not compacted: %s", self.thread, reason)
         except Refused as refused:
             log.warning("thread %d: not compacted: %s", self.thread, refused)
-            self._refusal = str(refused)
+            self._refusal = clip(str(refused), _LONGEST)
         except Exception as fault:
             log.exception("thread %d: the compaction failed", self.thread)
-            self._refusal = f"{type(fault).__name__}: {fault}"
+            self._refusal = clip(f"{type(fault).__name__}: {fault}", _LONGEST)
 
     async def now(self, wish: Wish) -> Outcome:
         """Compact while the caller keeps processes away; raises what `compact_session` raises."""
@@ -149,6 +153,15 @@ class Compacting:
         """What a compaction would do; the session, which may be busy, is only read."""
         return await self._told(lambda: self._compact(wish, dry_run=True))
 
+    async def preview_undo(self) -> str:
+        """Where an undo would lead."""
+
+        async def look() -> str:
+            sid = await asyncio.to_thread(self._s.compactor.source, self._record, idle=False)
+            return f"It would go back to session `{sid}`. Nothing was changed: this was a dry run."
+
+        return await self._told(look)
+
     async def overview(self, now: float) -> str:
         """All about the context; `now` in seconds of the epoch."""
         record, compactor = self._record, self._s.compactor
@@ -169,10 +182,11 @@ class Compacting:
             return f"Nothing was changed: {reason}."
         except Refused as refused:
             log.warning("thread %d: not compacted: %s", self.thread, refused)
-            return f"⚠️ **The session stays as it is**: {refused}."
+            return f"⚠️ **The session stays as it is**: {clip(str(refused), _LONGEST)}."
         except Exception as fault:
             log.exception("thread %d: the compaction failed", self.thread)
-            return f"⚠️ **The session stays as it is**: {type(fault).__name__}: {fault}"
+            words = clip(f"{type(fault).__name__}: {fault}", _LONGEST)
+            return f"⚠️ **The compaction failed**: {words}"
 
     async def _compact(self, wish: Wish, *, dry_run: bool = False) -> str:
         record = self._record

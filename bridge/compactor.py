@@ -110,13 +110,16 @@ class Compactor:
         request = self._request(record, wish, target, dry_run=dry_run)
         return compact_session(path, request, transcript=transcript)
 
-    def source(self, record: Record) -> str:
-        """The session that the thread's was made of; raises `NotCompacted`, `Refused`."""
+    def source(self, record: Record, *, idle: bool = True) -> str:
+        """The session that the thread's was made of.
+
+        Raises `NotCompacted`, and `Refused` if it is to be `idle` and a process has it open.
+        """
         path = self.path(record)
         found = origin(path)
         if not found:
             raise NotCompacted("this session was not made by a compaction")
-        if (pid := attached(path)) is not None:
+        if idle and (pid := attached(path)) is not None:
             raise Refused(f"process {pid} has the session open")
         return found[0].stem
 

@@ -13,6 +13,7 @@ from bridge import context, ledger
 from bridge.compactor import Wish
 from bridge.outcome import Answered, Outcome, is_too_long
 from bridge.prompt import Prompt
+from bridge.render.measure import clip
 from bridge.rewind import NothingBefore
 from bridge.session import Session
 from bridge.turn import ActiveTurn
@@ -42,11 +43,12 @@ async def rescue(session: Session, turn: ActiveTurn, compose: Compose, outcome: 
         except NothingBefore:
             return outcome
         except Refused as refused:
-            turn.narration.note(f"🗜️ The session was not made smaller: {refused}")
+            turn.narration.note(f"🗜️ The session was not made smaller: {clip(str(refused), 600)}")
             continue
         except Exception as fault:
             log.exception("thread %d: %s failed", session.thread, step)
-            turn.narration.note(f"🗜️ That failed: {type(fault).__name__}: {fault}")
+            words = clip(f"{type(fault).__name__}: {fault}", 600)
+            turn.narration.note(f"🗜️ The session was not made smaller: {words}")
             continue
         turn.refresh()
         outcome = turn.done.result() if turn.over else await session.run(turn, asking)

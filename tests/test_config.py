@@ -335,3 +335,24 @@ def test_where_there_is_no_cli_at_all_the_next_step_is_told(tmp_path: Path) -> N
     said, _ = found_in_child(tmp_path)
     assert "Install it" in said
     assert "BRIDGE_CLAUDE" in said
+
+
+def test_compaction_is_a_strategy_or_off() -> None:
+    assert read(BRIDGE_COMPACTION="Off").compaction == "off"
+    assert read(BRIDGE_COMPACTION="balanced").compaction == "balanced"
+    (fault,) = faults(BRIDGE_COMPACTION="atuo")
+    assert "expected one of off, auto, " in fault
+
+
+def test_a_compaction_ends_below_where_it_begins() -> None:
+    assert read(BRIDGE_COMPACT_AT="0.5", BRIDGE_COMPACT_TO="0.4").compact_to == 0.4
+    for environ in ({"BRIDGE_COMPACT_AT": "0.2"}, {"BRIDGE_COMPACT_TO": "0.3"}):
+        (fault,) = faults(**environ)
+        assert fault.startswith("BRIDGE_COMPACT_TO: found ")
+        assert "below the one at which compaction begins" in fault
+
+
+def test_the_key_of_the_scorer_stays_with_the_bot() -> None:
+    environ = {"TYPESAFE_API_KEY": "a-key", "PATH": "/bin"}
+    config = read(BRIDGE_PASS_ENV="TYPESAFE_*")
+    assert child_environment(config, environ) == {"PATH": "/bin"}

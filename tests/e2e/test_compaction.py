@@ -86,6 +86,9 @@ async def test_a_long_session_whose_cache_has_expired_is_made_smaller_and_can_be
     words = await rig.command(thread, "context")
     assert f"`{old}`" in words
     assert "(compaction)" in words
+    words = await rig.command(thread, "compact", undo=True, dry_run=True)
+    assert f"go back to session `{old}`" in words
+    assert rig.record(thread)["sid"] == new
     words = await rig.command(thread, "compact", undo=True)
     assert old in words
     assert "does not know the 1 prompt since" in words
