@@ -346,8 +346,7 @@ def test_compaction_is_a_strategy_or_off() -> None:
 
 def test_a_compaction_ends_below_where_it_begins() -> None:
     assert read(BRIDGE_COMPACT_AT="0.5", BRIDGE_COMPACT_TO="0.4").compact_to == 0.4
-    for environ in ({"BRIDGE_COMPACT_AT": "0.2"}, {"BRIDGE_COMPACT_TO": "0.3"}):
-        (fault,) = faults(**environ)
+    for (fault,) in (faults(BRIDGE_COMPACT_AT="0.2"), faults(BRIDGE_COMPACT_TO="0.3")):
         assert fault.startswith("BRIDGE_COMPACT_TO: found ")
         assert "below the one at which compaction begins" in fault
 
