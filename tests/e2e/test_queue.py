@@ -1,6 +1,7 @@
 """Messages that come while Claude works: none is lost, none runs twice, and each can be undone."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -120,17 +121,31 @@ async def test_the_queue_goes_on_after_a_turn_that_fails(rig: Rig) -> None:
 
 
 async def test_the_queue_goes_on_after_a_fault_of_the_bot_itself(rig: Rig) -> None:
-    rig.tolerated.append("FileExistsError")
-    thread = await busy_thread(rig, 1.5)
-    broken = await rig.say(thread, "with a file", files={"data.bin": b"\0\1\2"})
-    # What the bot is to save lies where something else is already.
-    folder = rig.state / "inbox" / thread
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / broken["id"]).write_text("in the way")
+    rig.tolerated.append("embedded null byte")
+    thread = await rig.open("alpha")
+    await rig.settled(thread, 1)
+    await rig.kill_clis()
+    await rig.stop()
+    # Nobody can choose such a model, and no process can be started with it.
+    choose(rig, thread, "a\0b")
+    await rig.start()
+    for text in ("one", "two"):
+        await rig.say(thread, text)
+    told = "The bot itself failed in this turn"
+    await rig.until(lambda: rig.shown(thread).count(told) == 2, what="each has its message")
+    assert "embedded null byte" in rig.shown(thread)
+    await rig.stop()
+    choose(rig, thread, None)
+    await rig.start()
     await rig.say(thread, "after")
-    shown = await rig.answer(thread, "after | saw: SLOW 1.5 busy")
-    assert shown.count("The bot itself failed in this turn") == 1
-    assert "FileExistsError" in shown
+    await rig.answer(thread, "after | saw: alpha")
+
+
+def choose(rig: Rig, thread: str, model: str | None) -> None:
+    """Write a thread's model into the state while no bot runs."""
+    state = json.loads(rig.state_file.read_bytes())
+    state["threads"][thread]["settings"] = {"model": model}
+    rig.state_file.write_text(json.dumps(state))
 
 
 # --- /stop --------------------------------------------------------------------------------------

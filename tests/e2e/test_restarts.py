@@ -162,8 +162,8 @@ async def test_a_bot_killed_while_it_writes_a_prompt_has_it_answered_once(rig: R
     cli.suspend()  # so that the pipe fills up
     rig.model.script("beta two", Text("beta was read"))
     rig.model.script("gamma three", Text("gamma was read"))
-    files = {f"{n}.txt": f"{n}".encode() * 190_000 for n in range(8)}
-    await rig.say(thread, "beta two", files=files)
+    paste = "漢".encode() * 400_000
+    await rig.say(thread, "beta two", files={"message.txt": paste})
     (fifo,) = (rig.state / "run").glob("*/in")
     await rig.eventually(lambda: is_full(fifo), what="the pipe is full")
     await rig.stop(signal.SIGKILL)
