@@ -4,6 +4,8 @@ from state.errors import StoreClosed, StoreError, StoreLocked
 from state.records import (
     SEEN_LIMIT,
     Attachment,
+    Channel,
+    Day,
     Lineage,
     Process,
     Queued,
@@ -11,12 +13,15 @@ from state.records import (
     Settings,
     Turn,
     Usage,
+    Worktree,
 )
 from state.store import Store
 
 __all__ = [
     "SEEN_LIMIT",
     "Attachment",
+    "Channel",
+    "Day",
     "Lineage",
     "Process",
     "Queued",
@@ -28,4 +33,5 @@ __all__ = [
     "StoreLocked",
     "Turn",
     "Usage",
+    "Worktree",
 ]

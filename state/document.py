@@ -2,6 +2,7 @@
 
     {"version": 1,
     "channels": {"<channel id>": <last seen message>},
+    "channel_settings": {"<channel id>": {"project":"..."}},
     "threads": {
     "<thread id>": {"sid":"...","cwd":"..."},
     "<thread id>": {"sid":"...","cwd":"..."}
@@ -22,13 +23,15 @@ from pydantic import ValidationError
 
 from state.mending import mend
 from state.migrations import MIGRATIONS, VERSION, Migrations, Tree, migrate
-from state.records import Record
+from state.records import Channel, Record
 
 _PIECE = 500
 _OPEN = b'"threads": {\n'
 _CLOSE = b"\n}}\n"
 _LINE = re.compile(rb'"([0-9]{1,20})": (\{.*\})')
 _CHANNELS = re.compile(rb'^"channels": (\{.*\}),$', re.MULTILINE)
+_SETTINGS = re.compile(rb'^"channel_settings": (\{.*\}),$', re.MULTILINE)
+_KNOWN = frozenset({"version", "channels", "channel_settings", "threads"})
 _ID = re.compile(r"[0-9]{1,20}")
 
 
@@ -43,6 +46,8 @@ class Document:
     lines: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
     channels: Mapping[int, int] = field(default_factory=dict[int, int])
     extras: Mapping[str, object] = field(default_factory=dict[str, object])
+    settings: Mapping[int, Channel] = field(default_factory=dict[int, Channel])
+    """Of channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +72,15 @@ def record(line: bytes) -> Record:
 def encode(document: Document) -> Iterator[bytes]:
     """The whole file in pieces, none so large that joining it would hold up other threads."""
     channels = json.dumps({str(channel): seen for channel, seen in document.channels.items()})
+    settings = {
+        str(channel): chosen.model_dump(mode="json", exclude_defaults=True)
+        for channel, chosen in document.settings.items()
+    }
     head = [
         f'{{"version": {VERSION},',
         *(f"{json.dumps(key)}: {json.dumps(value)}," for key, value in document.extras.items()),
         f'"channels": {channels},',
+        *([f'"channel_settings": {json.dumps(settings)},'] if settings else []),
         '"threads": {',
     ]
     yield "\n".join(head).encode()
@@ -102,7 +112,11 @@ def salvage(raw: bytes) -> Document:
     if found := _CHANNELS.search(raw):
         with contextlib.suppress(Unreadable):
             channels, _ = _read_channels(_parse(found[1]))
-    return Document(lines, channels)
+    settings: dict[int, Channel] = {}
+    if found := _SETTINGS.search(raw):
+        with contextlib.suppress(Unreadable):
+            settings, _ = _read_settings(_parse(found[1]))
+    return Document(lines, channels, settings=settings)
 
 
 def _decode_own_layout(raw: bytes) -> Decoded | None:
@@ -115,7 +129,8 @@ def _decode_own_layout(raw: bytes) -> Decoded | None:
     try:
         tree = _object(_parse(head + b'"threads": {}}'))
         channels, faults = _read_channels(tree.get("channels", {}))
-        if _version(tree) != VERSION or faults:
+        settings, more = _read_settings(tree.get("channel_settings", {}))
+        if _version(tree) != VERSION or faults or more:
             return None
         for text in body.split(b",\n"):
             if (found := _LINE.fullmatch(text)) is None:
@@ -124,7 +139,7 @@ def _decode_own_layout(raw: bytes) -> Decoded | None:
             lines[int(found[1])] = text
     except (Unreadable, ValidationError):
         return None
-    return Decoded(Document(lines, channels, _extras(tree)))
+    return Decoded(Document(lines, channels, _extras(tree), settings))
 
 
 def _decode_any_layout(raw: bytes, migrations: Migrations) -> Decoded:
@@ -136,6 +151,8 @@ def _decode_any_layout(raw: bytes, migrations: Migrations) -> Decoded:
         raise Unreadable("it has no threads")
     lines: dict[int, bytes] = {}
     channels, faults = _read_channels(tree.get("channels", {}))
+    settings, more = _read_settings(tree.get("channel_settings", {}))
+    faults += more
     if version is None:
         faults.append("version: it is missing or not a whole number")
     for key, value in cast("Tree", threads).items():
@@ -146,7 +163,7 @@ def _decode_any_layout(raw: bytes, migrations: Migrations) -> Decoded:
         if kept is not None:
             lines[int(key)] = line(int(key), kept)
         faults += [f"thread {key}: {fault}" for fault in dropped]
-    return Decoded(Document(lines, channels, _extras(tree)), version, tuple(faults))
+    return Decoded(Document(lines, channels, _extras(tree), settings), version, tuple(faults))
 
 
 def _parse(raw: bytes) -> object:
@@ -169,7 +186,7 @@ def _version(tree: Tree) -> int | None:
 
 
 def _extras(tree: Tree) -> Tree:
-    return {key: tree[key] for key in tree.keys() - {"version", "channels", "threads"}}
+    return {key: tree[key] for key in tree.keys() - _KNOWN}
 
 
 def _read_channels(value: object) -> tuple[dict[int, int], list[str]]:
@@ -183,3 +200,18 @@ def _read_channels(value: object) -> tuple[dict[int, int], list[str]]:
         else:
             faults.append(f"channel {key[:40]!r}: not an id with the id of a message")
     return marks, faults
+
+
+def _read_settings(value: object) -> tuple[dict[int, Channel], list[str]]:
+    if not isinstance(value, dict):
+        return {}, ["channel_settings: not a JSON object"]
+    settings: dict[int, Channel] = {}
+    faults: list[str] = []
+    for key, chosen in cast("Tree", value).items():
+        try:
+            if not _ID.fullmatch(key):
+                raise ValueError("not an id")
+            settings[int(key)] = Channel.model_validate(chosen)
+        except ValueError:
+            faults.append(f"settings of channel {key[:40]!r}: not as they should be")
+    return settings, faults

@@ -105,11 +105,13 @@ class Turn(Model):
 
 
 class Settings(Model):
-    """What a thread chose for itself; None = the bot's default."""
+    """What a thread, or a channel for its new threads, chose; None = the bot's default."""
 
     model: str | None = None
     effort: str | None = None
     permission_mode: str | None = None
+    verbosity: Literal["quiet", "normal", "full"] | None = None
+    queue_mode: Literal["queue", "steer", "interrupt"] | None = None
 
 
 class Usage(Model):
@@ -127,11 +129,41 @@ class Usage(Model):
     context_window: Count = 0
 
 
+class Day(Model):
+    """What was spent on one day, in US dollars and tokens; those of the cache are input, too."""
+
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+    turns: Count = 0
+    cost_usd: float = 0.0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+
+
+class Worktree(Model):
+    """The git worktree that a thread works in, and where it came from."""
+
+    path: Text
+    branch: Text
+    base: Text
+    """The commit from which the branch was started."""
+    home: Text
+    """The folder in which the thread worked before."""
+
+
+class Channel(Model):
+    """What is kept for a channel: what its new threads begin with, and what they spent."""
+
+    project: Text | None = None
+    settings: Settings = Settings()
+    days: tuple[Day, ...] = ()
+    """Of all its threads, those that were deleted included; oldest first."""
+
+
 class Lineage(Model):
     """A session that the thread had before, and why it has another one now."""
 
     sid: Uuid
-    reason: Literal["new", "fork", "compaction", "stale"]
+    reason: Literal["new", "fork", "compaction", "stale", "resume"]
     at: float
 
 
@@ -160,6 +192,9 @@ class Record(Model):
     """Handled message ids: the newest `SEEN_LIMIT`, ascending."""
     lineage: tuple[Lineage, ...] = ()
     usage: Usage = Usage()
+    days: tuple[Day, ...] = ()
+    """What the thread spent on its latest days; oldest first."""
+    worktree: Worktree | None = None
 
     @property
     def last_seen(self) -> int | None:

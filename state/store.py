@@ -14,7 +14,7 @@ from state.document import Document, encode, line, record
 from state.errors import StoreClosed
 from state.files import StateFile
 from state.lock import FolderLock
-from state.records import Record
+from state.records import Channel, Record
 from state.recovery import Loaded, load
 
 _RECORDS_CACHED = 1024
@@ -43,6 +43,7 @@ class Store:
         self._writer = writer
         self._lines = dict(opened.loaded.document.lines)
         self._channels = dict(opened.loaded.document.channels)
+        self._settings = dict(opened.loaded.document.settings)
         self._extras = opened.loaded.document.extras
         self._record = lru_cache(_RECORDS_CACHED)(record)
         self._commit = GroupCommit(self._write)
@@ -118,6 +119,23 @@ class Store:
             self._channels[channel] = message
             self._commit.changed()
 
+    def channel(self, channel: int) -> Channel:
+        """What is kept for a channel; one that was never heard of has the defaults."""
+        return self._settings.get(channel) or Channel()
+
+    def channels(self) -> Mapping[int, Channel]:
+        """All channels for which something is kept."""
+        return self._settings.copy()
+
+    def update_channel(self, channel: int, change: Callable[[Channel], Channel]) -> Channel:
+        """Replace what is kept for a channel by `change` of it, and return that."""
+        self._refuse_if_closed()
+        old = self.channel(channel)
+        if (new := change(old)) != old:
+            self._settings[channel] = new
+            self._commit.changed()
+        return new
+
     async def durable(self) -> None:
         """Return once every change made before this call is on the disk.
 
@@ -163,7 +181,9 @@ class Store:
             raise StoreClosed
 
     async def _write(self) -> None:
-        now = Document(self._lines.copy(), self._channels.copy(), self._extras)
+        now = Document(
+            self._lines.copy(), self._channels.copy(), self._extras, self._settings.copy()
+        )
         await asyncio.get_running_loop().run_in_executor(self._writer, self._save, now)
 
     def _save(self, document: Document) -> None:

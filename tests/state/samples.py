@@ -5,7 +5,19 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
-from state import Attachment, Lineage, Process, Queued, Record, Settings, Turn, Usage
+from state import (
+    Attachment,
+    Channel,
+    Day,
+    Lineage,
+    Process,
+    Queued,
+    Record,
+    Settings,
+    Turn,
+    Usage,
+    Worktree,
+)
 
 SID = "0b6f1c1e-6f53-4a55-9d0e-3a8f5f5d8d11"
 OTHER = "7d0c9f0a-53a1-4c8e-8f46-0d7c2f1c9b22"
@@ -58,8 +70,24 @@ turns = st.builds(
     tail=texts,
 )
 lineages = st.builds(
-    Lineage, sid=uuids, reason=st.sampled_from(["new", "fork", "compaction", "stale"]), at=times
+    Lineage,
+    sid=uuids,
+    reason=st.sampled_from(["new", "fork", "compaction", "stale", "resume"]),
+    at=times,
 )
+chosen = st.builds(
+    Settings,
+    model=names,
+    effort=names,
+    permission_mode=names,
+    verbosity=st.sampled_from([None, "quiet", "normal", "full"]),
+    queue_mode=st.sampled_from([None, "queue", "steer", "interrupt"]),
+)
+days = st.lists(
+    st.builds(Day, date=st.dates().map(str), turns=counts, cost_usd=times, input_tokens=counts),
+    max_size=2,
+).map(tuple)
+channels = st.builds(Channel, project=names, settings=chosen, days=days)
 records = st.builds(
     Record,
     sid=st.none() | uuids,
@@ -72,7 +100,7 @@ records = st.builds(
     last_used=times,
     generation=counts,
     pending_fork=st.booleans(),
-    settings=st.builds(Settings, model=names, effort=names, permission_mode=names),
+    settings=chosen,
     process=st.none() | processes,
     turn=st.none() | turns,
     unsent=st.lists(turns, max_size=2).map(tuple),
@@ -80,6 +108,8 @@ records = st.builds(
     seen=st.lists(snowflakes, max_size=40).map(tuple),
     lineage=st.lists(lineages, max_size=2).map(tuple),
     usage=st.builds(Usage, turns=counts, cost_usd=times, context_tokens=counts),
+    days=days,
+    worktree=st.none() | st.builds(Worktree, path=texts, branch=texts, base=texts, home=texts),
 )
 
 
