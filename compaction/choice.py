@@ -1,16 +1,18 @@
 """The strategies by their names, each brought to a goal where one is set."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from compaction.decisions import Decision
+from compaction import pruning
+from compaction.decisions import Decision, apply
 from compaction.estimate import message_tokens
 from compaction.features import paired_calls
 from compaction.gains import PLAIN, Costs, Gains
 from compaction.jev import JevAsker, JevError, as_strategy, is_stub, options_for
 from compaction.messages import Message
 from compaction.policy import WINDOW
+from compaction.pruning_settings import PruningSettings
 from compaction.relevance import PRESERVE_MESSAGES, OfflineAsker, Valued, value
 from compaction.strategies import AGGRESSIVE, BALANCED, CONSERVATIVE, ByLine
 
@@ -31,6 +33,7 @@ class Goal:
     """Who scores; None = the offline scorer."""
     costs: Costs = PLAIN
     """What is put in place of what goes."""
+    pruning: PruningSettings = field(default_factory=PruningSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,21 @@ def _score(messages: Sequence[Message], goal: Goal) -> Mapping[str, Decision]:
     return _auto(messages, goal) if goal.asker is None else _jev("budget")(messages, goal)
 
 
+def _prune(messages: Sequence[Message], goal: Goal) -> Mapping[str, Decision]:
+    return pruning.decide(messages, goal.pruning, window=goal.window)
+
+
+def _both(messages: Sequence[Message], goal: Goal) -> Mapping[str, Decision]:
+    """OpenClaw's pruning first; what is left is scored if the goal is not reached by then."""
+    pruned = _prune(messages, goal)
+    if goal.save is None:
+        return {**pruned, **_score(apply(messages, pruned), goal)}
+    left = goal.save - Gains.of(messages, goal.costs).total(pruned)
+    if left <= 0:
+        return pruned
+    return {**pruned, **_score(apply(messages, pruned), replace(goal, save=left))}
+
+
 def _jev(name: str) -> Decide:
     def decide_all(messages: Sequence[Message], goal: Goal) -> Mapping[str, Decision]:
         target = None
@@ -155,7 +173,9 @@ STRATEGIES: Mapping[str, Decide] = MappingProxyType(
         "conservative": _by_line(CONSERVATIVE),
         "balanced": _by_line(BALANCED),
         "aggressive": _by_line(AGGRESSIVE),
+        "prune": _prune,
         "score": _score,
+        "both": _both,
         "jev-library": _jev("library"),
         "jev-needed": _jev("needed"),
         "jev-thresholds": _jev("thresholds"),

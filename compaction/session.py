@@ -2,18 +2,19 @@
 
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from compaction import choice, lineage
 from compaction.archive import FOLDER, Settings, costs, file_away
 from compaction.check import refusals
-from compaction.decisions import Decision
+from compaction.images import Images
 from compaction.jev.wire import JevAsker
 from compaction.policy import WINDOW
+from compaction.pruning_settings import PruningSettings
 from compaction.report import Outcome, describe
-from compaction.rewrite import EXACT, plan
+from compaction.rewrite import EXACT, Plan, plan
 from compaction.sibling import NothingToDo, Refused, write
 from compaction.transcript import Transcript
 
@@ -40,6 +41,10 @@ class Request:
     asker: JevAsker | None = None
     """Who scores; None = the offline scorer."""
     archive: Settings = field(default_factory=Settings)
+    pruning: PruningSettings = field(default_factory=PruningSettings)
+    """What `prune` and `both` go by."""
+    images: Images = False
+    """True also takes the images of old turns away; `all`, a repair, takes all of them."""
     dry_run: bool = False
 
 
@@ -63,7 +68,7 @@ def compact_session(
     if transcript is None:
         say("read")
         transcript = Transcript.read(path)
-    if reasons := refusals(transcript):
+    if reasons := refusals(transcript, repair=request.images == "all"):
         raise Refused(*reasons)
     if request.strategy in choice.RELATIVE and lineage.is_fresh(path, request.strategy):
         raise NothingToDo("the strategy has made this session, and nothing was said in it since")
@@ -73,8 +78,8 @@ def compact_session(
     made = choice.decide(transcript.messages, _goal(transcript, request, folder))
     say("archive")
     filed = file_away(transcript.messages, made.decisions, folder, request.archive)
-    planned = plan(transcript, filed.decisions)
-    _worth_it(planned.before_tokens, planned.after_tokens, planned.decisions, request)
+    planned = plan(transcript, filed.decisions, images=request.images)
+    _worth_it(planned, request)
     notes = made.notes
     target: Path | None = None
     if not request.dry_run:
@@ -89,7 +94,7 @@ def compact_session(
             files=filed.files_of(planned.decisions),
         )
         with lineage.beside(path, manifest, filed.contents_of(planned.decisions)):
-            target = write(transcript, filed.decisions, sid=sid).path
+            target = write(transcript, filed.decisions, sid=sid, images=request.images).path
     return Outcome(
         source=path,
         path=target,
@@ -117,12 +122,14 @@ def _goal(transcript: Transcript, request: Request, folder: Path) -> choice.Goal
         instructions=request.instructions,
         asker=request.asker,
         costs=costs(folder, request.archive),
+        pruning=request.pruning,
     )
 
 
-def _worth_it(before: int, after: int, decisions: Mapping[str, Decision], request: Request) -> None:
-    if not decisions:
+def _worth_it(planned: Plan, request: Request) -> None:
+    if not planned:
         raise NothingToDo("there is nothing left that could be removed")
+    before, after = planned.before_tokens, planned.after_tokens
     if before - after < request.min_saving * before:
         raise NothingToDo(
             f"it would free only {before - after:,} of {before:,} tokens: what is left is needed"

@@ -24,6 +24,8 @@ from tests.compaction.transcript.sessions import call, text
 
 ROOT = Path(__file__).parents[3]
 CALLS = 24
+WINDOW = 20_000
+"""Tokens; so small that the sessions fill it."""
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -33,7 +35,7 @@ def test_every_strategy_writes_a_smaller_session_and_leaves_the_old_one(
     path = save(working(CALLS), tmp_path)
     before = path.read_bytes()
     old = Transcript.read(path)
-    outcome = compact_session(path, Request(strategy, target=old.tokens // 2))
+    outcome = compact_session(path, Request(strategy, target=old.tokens // 2, window=WINDOW))
     assert path.read_bytes() == before
     assert outcome.path is not None and outcome.sid == outcome.path.stem
     assert law.violations(outcome.path) == []
@@ -52,7 +54,7 @@ def test_every_strategy_writes_a_smaller_session_and_leaves_the_old_one(
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_second_run_changes_nothing(tmp_path: Path, strategy: str) -> None:
     path = save(working(CALLS), tmp_path)
-    request = Request(strategy, target=Transcript.read(path).tokens // 3)
+    request = Request(strategy, target=Transcript.read(path).tokens // 3, window=WINDOW)
     outcome = compact_session(path, request)
     assert outcome.path is not None
     before = tree(tmp_path)
@@ -65,7 +67,7 @@ def test_a_second_run_changes_nothing(tmp_path: Path, strategy: str) -> None:
 def test_every_text_that_went_is_in_the_archive(tmp_path: Path, strategy: str) -> None:
     session = working(CALLS)
     path = save(session, tmp_path)
-    outcome = compact_session(path, Request(strategy, target=0))
+    outcome = compact_session(path, Request(strategy, target=0, window=WINDOW))
     assert outcome.path is not None
     before, after = outputs(Transcript.read(path)), outputs(Transcript.read(outcome.path))
     files = {each.tool_use_id: each.file for each in outcome.calls if each.action != "keep"}
@@ -78,10 +80,12 @@ def test_every_text_that_went_is_in_the_archive(tmp_path: Path, strategy: str) -
             assert NAMED.findall(after[key]) == [file]
 
 
-@given(st.data(), st.sampled_from(list(STRATEGIES)), st.floats(0, 1))
+@given(
+    st.data(), st.sampled_from(list(STRATEGIES)), st.floats(0, 1), st.sampled_from([False, True])
+)
 @settings(max_examples=60)
 def test_whatever_the_transcript_holds_the_result_is_lawful_or_nothing(
-    data: st.DataObject, strategy: str, share: float
+    data: st.DataObject, strategy: str, share: float, images: bool
 ) -> None:
     made = Random(data)
     session = made.make()
@@ -90,7 +94,8 @@ def test_whatever_the_transcript_holds_the_result_is_lawful_or_nothing(
         before = tree(Path(folder))
         target = round(Transcript.read(path).tokens * share)
         try:
-            outcome = compact_session(path, Request(strategy, target=target))
+            request = Request(strategy, target=target, window=max(target, 1), images=images)
+            outcome = compact_session(path, request)
         except Refused:
             assert tree(Path(folder)) == before
             assert [*path.parent.iterdir()] == [path]
