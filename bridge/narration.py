@@ -80,6 +80,11 @@ class Narration:
         """The person refused this call; its error is not the tool's."""
         self._denied.add(tool_use_id)
 
+    def agent_of(self, tool_use_id: str) -> str:
+        """The description of the subagent that made a call; nothing if none did."""
+        call = self._segments.get(f"tool:{tool_use_id}")
+        return call.agent if isinstance(call, Tool) else ""
+
     def feed(self, event: Event) -> bool:
         """Take one event; true if what is to be shown may have changed."""
         match event:

@@ -212,15 +212,6 @@ async def test_several_questions_of_one_turn_are_asked_and_answered_apart(rig: R
     assert [(rig.work / name).exists() for name in ("one", "two")].count(True) == 1
 
 
-@DEFAULT
-@pytest.mark.parametrize("prompt", ["ASK Which way?", "PLAN the change"])
-async def test_a_question_in_claudes_own_form_does_not_end_the_turn(rig: Rig, prompt: str) -> None:
-    thread = await rig.open(prompt)
-    shown = await rig.answer(thread, "Tool said: Ask in plain text instead")
-    await rig.settled(thread, 1)
-    assert "⚠️" not in shown
-
-
 def write(rig: Rig, content: str) -> dict[str, Any]:
     """A request that is as large as the content; sent as a file, for it is a long prompt."""
     call = {"name": "Write", "input": {"file_path": str(rig.work / "large"), "content": content}}

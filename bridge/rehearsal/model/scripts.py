@@ -161,10 +161,11 @@ def _ask(rest: str, _: Situation) -> Sequence[Turn]:
     return (Text("I have a question."), Tool("AskUserQuestion", {"questions": [question]}))
 
 
-def _plan(rest: str, _: Situation) -> Sequence[Turn]:
+def _plan(rest: str, situation: Situation) -> Sequence[Turn]:
     plan = f"## Plan\n\n1. Look at {rest or 'the code'}\n2. Change it\n3. Run the tests"
-    propose = Tool("ExitPlanMode", {"plan": plan})
-    return (Tool("EnterPlanMode"), Text(f"This is what I would do.\n\n{plan}"), propose)
+    # The CLI names a file for the plan once it plans; what stands there is put before the person.
+    write = Tool("Write", {"file_path": situation.plan_file or "plan.md", "content": plan})
+    return (Tool("EnterPlanMode"), Text("This is what I would do."), write, Tool("ExitPlanMode"))
 
 
 def _error(rest: str, situation: Situation) -> Sequence[Turn]:

@@ -1,5 +1,6 @@
 """Where a conversation stands: the person's own words, and how far their answer has come."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,6 +19,8 @@ _ADDED_BY_THE_CLI = (
     "This session is being continued from a previous conversation",
 )
 
+_PLAN_FILE = re.compile(r"/\S+/plans/[\w-]+\.md\b")
+
 
 @dataclass(frozen=True)
 class Situation:
@@ -30,6 +33,8 @@ class Situation:
     """The texts of the tool results that this request brings, in the order of their calls."""
     failed: int = 0
     """How often this very request was answered with an error before."""
+    plan_file: str = ""
+    """Where the CLI wants the plan to be written, if it plans."""
 
     @property
     def prompt(self) -> str:
@@ -65,7 +70,19 @@ def read(request: MessagesRequest, failed: int = 0) -> Situation:
             prompts += own
             step, results = 0, {}
     in_order = tuple(results[call] for call in calls if call in results)
-    return Situation(tuple(prompts), step, in_order, failed)
+    return Situation(tuple(prompts), step, in_order, failed, _plan_file(request))
+
+
+def _plan_file(request: MessagesRequest) -> str:
+    """The file that the CLI's newest reminder names for the plan."""
+    texts = (
+        text
+        for message in request.messages
+        for block in message.blocks
+        for text in (block.text or "", _text(block))
+    )
+    found = [path for text in texts for path in _PLAN_FILE.findall(text)]
+    return found[-1] if found else ""
 
 
 def own_words(message: Message) -> list[str]:
