@@ -17,15 +17,17 @@ from bridge.commands import Commands
 from bridge.compactor import Compactor
 from bridge.config import Config
 from bridge.conversations import Conversations
+from bridge.courier import Courier
 from bridge.discord_io.attachments import Downloads
 from bridge.discord_io.backlog import Backlog
 from bridge.discord_io.inbox import Inbox
 from bridge.discord_io.outbox import Outbox
-from bridge.interact.approvals import Approvals
-from bridge.interact.controls import AnswerButton, ChoiceMenu
+from bridge.interact.approvals import AnswerButton, Approvals
 from bridge.launch import Launcher
 from bridge.runner import Runner
 from bridge.services import Services
+from bridge.tools.server import ToolServer
+from bridge.tools.thread import ThreadTools
 from compaction.jev import JevAsker
 from state import Store
 
@@ -91,6 +93,7 @@ class Bridge(discord.Client):
             grace=config.stop_grace,
         )
         self.compactor = Compactor(config, history.projects_dir(environment), asker)
+        self.courier = Courier(self, store, self.outbox, config.state_dir / "inbox")
         self.conversations = Conversations(
             Services(
                 config=config,
@@ -99,6 +102,8 @@ class Bridge(discord.Client):
                 outbox=self.outbox,
                 downloads=Downloads(self),
                 approvals=self.approvals,
+                courier=self.courier,
+                tools=ToolServer(ThreadTools(store, self.outbox, self.courier, self).all()),
                 projects=history.projects_dir(environment),
                 compactor=self.compactor,
             )
@@ -121,8 +126,9 @@ class Bridge(discord.Client):
         team = application.team
         owners = [m.id for m in team.members] if team else [application.owner.id]
         self.access.set_owners(owners)
-        self.add_dynamic_items(AnswerButton, ChoiceMenu)
+        self.add_dynamic_items(AnswerButton)
         await self.runner.attach_all()
+        self.courier.resume()
         for thread in self.conversations.unfinished():
             record = self.store.get(thread)
             if record is not None:
@@ -139,6 +145,7 @@ class Bridge(discord.Client):
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.conversations.close()
         await self.runner.close()
+        await self.courier.close()
         await self.outbox.drain(3)
         await self.inbox.close()
         await super().close()

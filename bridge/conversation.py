@@ -38,6 +38,7 @@ from bridge.render import Renderer
 from bridge.runner import Seat
 from bridge.services import Services
 from bridge.session import Session
+from bridge.tools.server import SUBTYPE as TOOLS
 from bridge.turn import ActiveTurn, contents, prompt_id
 from state import Queued, Record, Turn
 
@@ -57,9 +58,7 @@ class Conversation:
         self._s = services
         self._worker: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._asking = Asking(
-            thread, services.approvals, services.store, self._spawn, lambda: self.active
-        )
+        self._asking = Asking(thread, services.approvals, self._spawn, self._denied)
         self.session = Session(thread, services, self._on_event, self._spawn)
 
     @property
@@ -78,9 +77,7 @@ class Conversation:
 
     # --- messages -------------------------------------------------------------------------------
     def submit(self, item: Queued) -> None:
-        """Put a message in the queue, unless it answers a question. The caller has it come once."""
-        if self._asking.reply(item):
-            return
+        """Put a message in the queue. The caller has seen to it that it comes once."""
         waits = self.active is not None or bool(self.record.queue)
         item = item.model_copy(update={"marked": waits})
         self._change(lambda r: ledger.queued(r, item))
@@ -216,6 +213,7 @@ class Conversation:
         process = self.session.attach()
         if process is not None:
             self._asking.resume(process)
+            self._s.tools.resume(process, self.thread, self._spawn)
         for turn in self.record.unsent:
             self._spawn(self._show_again(turn, self._reply(turn)))
         self.wake()
@@ -324,7 +322,9 @@ class Conversation:
     def _on_event(self, event: Event) -> None:
         if isinstance(event, ControlRequest):
             process = self.session.process
-            if process is not None:
+            if process is not None and event.subtype == TOOLS:
+                self._s.tools.take(process, event, self.thread, self._spawn)
+            elif process is not None:
                 self._asking.take(process, event)
         elif isinstance(event, CancelRequest):
             self._asking.cancel(event.request_id)
@@ -336,6 +336,10 @@ class Conversation:
             if process is not None:
                 self._spawn(self._follow(self._activate(None), process))
                 self._on_event(event)
+
+    def _denied(self, tool_use_id: str) -> None:
+        if self.active is not None:
+            self.active.narration.deny(tool_use_id)
 
     async def _follow(self, turn: ActiveTurn, process: LiveProcess) -> None:
         outcome = await turn.wait(process, self.session.limits)
@@ -370,6 +374,7 @@ class Conversation:
         else:
             self._s.runner.release(self.thread)
         self._show_all(turn, words)
+        self._s.courier.offer(self.thread, turn.reply)
         self._spawn(self._delivered(turn.prompt_id, turn.reply))
 
     def _show_all(self, turn: ActiveTurn, words: str) -> None:

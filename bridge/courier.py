@@ -51,7 +51,10 @@ class Courier:
         return max(DEFAULT_LIMIT, guild.filesize_limit) if guild else DEFAULT_LIMIT
 
     async def send(self, thread: int, files: Sequence[File], words: str, nonce: str) -> str | None:
-        """Post files at once; returns what Discord had against it, if anything."""
+        """Post files now; returns what Discord had against it, if anything.
+
+        That may be nothing for a long time: an outage of Discord is waited out.
+        """
         reply = self._outbox.aside(thread, [words], nonce, files=files)
         await reply.over()
         return reply.failure

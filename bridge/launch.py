@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bridge import shim
+from bridge import outgoing, shim
 from bridge.proc import MARKER, identity
 from bridge.process import prepare_run_folder
+from bridge.tools import briefing
 from state import Process
 
 
@@ -19,8 +20,8 @@ class Launch:
     """What a process is to serve.
 
     `sid` is the id that the session will have. `resume` names the session to continue: the same
-    id, or another one if this is a fork of it. `readable` is a folder besides `cwd` that Claude
-    may read.
+    id, or another one if this is a fork of it. `readable` is the thread's own folder, besides
+    `cwd`: there are the files that people send, and the outbox for those that Claude does.
     """
 
     thread: int
@@ -51,6 +52,8 @@ def arguments(launch: Launch) -> list[str]:
         if launch.fork:
             args += ["--fork-session", "--session-id", launch.sid]
     args += ["--add-dir", str(launch.readable)]
+    args += ["--allowedTools", ",".join(briefing.permitted(launch.readable))]
+    args += ["--append-system-prompt", briefing.briefing(launch.readable)]
     if launch.model:
         args += ["--model", launch.model]
     if launch.effort:
@@ -75,7 +78,8 @@ class Launcher:
         """
         if not launch.cwd.is_dir():
             raise FileNotFoundError(launch.cwd)
-        launch.readable.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (launch.readable, outgoing.outbox(launch.readable)):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         facts = {"thread": str(launch.thread), "sid": launch.sid, "cwd": str(launch.cwd)}
         folder = prepare_run_folder(self.state_dir, {**facts, "marker": launch.marker})
         command = [sys.executable, "-I", "-S", shim.__file__, str(folder)]

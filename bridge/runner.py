@@ -16,6 +16,7 @@ from typing import Any
 from bridge import cleanup, launch, proc
 from bridge.launch import Launch, Launcher
 from bridge.process import Exit, LiveProcess
+from bridge.tools import briefing
 from state import Process, Store
 
 log = logging.getLogger(__name__)
@@ -128,6 +129,7 @@ class Runner:
         try:
             info = await asyncio.to_thread(self._launcher.start, want)
             process = LiveProcess(info, adopted=False)
+            process.send(briefing.greeting())
             self._seat(want.thread, process)
             self._store.update(want.thread, lambda r: r.model_copy(update={"process": info}))
             # Before it is given anything to do: a bot that finds no trace of it would start

@@ -5,10 +5,12 @@ from pathlib import Path
 
 from bridge.compactor import Compactor
 from bridge.config import Config
+from bridge.courier import Courier
 from bridge.discord_io.attachments import Downloads
 from bridge.discord_io.outbox import Outbox
 from bridge.interact.approvals import Approvals
 from bridge.runner import Runner
+from bridge.tools.server import ToolServer
 from state import Store
 
 
@@ -22,5 +24,7 @@ class Services:
     outbox: Outbox
     downloads: Downloads
     approvals: Approvals
+    courier: Courier
+    tools: ToolServer
     projects: Path
     compactor: Compactor

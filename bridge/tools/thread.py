@@ -24,7 +24,8 @@ LONGEST_CAPTION = 1500
 RENAMES, RENAME_WINDOW = 2, 600.0
 """Discord lets a thread be renamed so often within so many seconds, and holds up what is more."""
 PATIENCE = 20.0
-"""Seconds that a small request may take: Claude waits for it."""
+PATIENCE_FOR_FILES = 300.0
+"""Seconds that a request may take: Claude waits for it."""
 
 
 class ThreadTools:
@@ -83,7 +84,12 @@ class ThreadTools:
             raise ToolFault(f"{path} was not sent: {reason}.") from reason
         nonce = f"file-{zlib.crc32(call.id.encode()):08x}"
         words = clean(call.optional("caption"))[:LONGEST_CAPTION]
-        if failure := await self._courier.send(call.thread, [file], words, nonce):
+        try:
+            async with asyncio.timeout(PATIENCE_FOR_FILES):
+                failure = await self._courier.send(call.thread, [file], words, nonce)
+        except TimeoutError as fault:
+            raise ToolFault("Discord does not answer now; the file may still arrive.") from fault
+        if failure:
             raise ToolFault(f"{path} was not sent: Discord says {failure}.")
         return f"{file.name} ({len(file.data)} bytes) was posted in the thread."
 
