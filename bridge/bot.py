@@ -22,7 +22,8 @@ from bridge.discord_io.attachments import Downloads
 from bridge.discord_io.backlog import Backlog
 from bridge.discord_io.inbox import Inbox
 from bridge.discord_io.outbox import Outbox
-from bridge.interact.approvals import AnswerButton, Approvals
+from bridge.interact.approvals import Approvals
+from bridge.interact.controls import AnswerButton, ChoiceMenu
 from bridge.launch import Launcher
 from bridge.runner import Runner
 from bridge.services import Services
@@ -126,7 +127,7 @@ class Bridge(discord.Client):
         team = application.team
         owners = [m.id for m in team.members] if team else [application.owner.id]
         self.access.set_owners(owners)
-        self.add_dynamic_items(AnswerButton)
+        self.add_dynamic_items(AnswerButton, ChoiceMenu)
         await self.runner.attach_all()
         self.courier.resume()
         for thread in self.conversations.unfinished():

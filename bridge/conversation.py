@@ -58,7 +58,9 @@ class Conversation:
         self._s = services
         self._worker: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._asking = Asking(thread, services.approvals, self._spawn, self._denied)
+        self._asking = Asking(
+            thread, services.approvals, services.store, self._spawn, lambda: self.active
+        )
         self.session = Session(thread, services, self._on_event, self._spawn)
 
     @property
@@ -77,7 +79,9 @@ class Conversation:
 
     # --- messages -------------------------------------------------------------------------------
     def submit(self, item: Queued) -> None:
-        """Put a message in the queue. The caller has seen to it that it comes once."""
+        """Put a message in the queue, unless it answers a question. The caller has it come once."""
+        if self._asking.reply(item):
+            return
         waits = self.active is not None or bool(self.record.queue)
         item = item.model_copy(update={"marked": waits})
         self._change(lambda r: ledger.queued(r, item))
@@ -336,10 +340,6 @@ class Conversation:
             if process is not None:
                 self._spawn(self._follow(self._activate(None), process))
                 self._on_event(event)
-
-    def _denied(self, tool_use_id: str) -> None:
-        if self.active is not None:
-            self.active.narration.deny(tool_use_id)
 
     async def _follow(self, turn: ActiveTurn, process: LiveProcess) -> None:
         outcome = await turn.wait(process, self.session.limits)
