@@ -180,6 +180,7 @@ class Compactor:
             min_saving=self.policy.min_saving if automatic else 0.0,
             instructions=wish.instructions,
             asker=self._asker if strategy.startswith(_ASKING) else None,
+            images=True,
             dry_run=dry_run,
         )
 

@@ -27,7 +27,7 @@ SWEEP = (0.001, 0.005, 0.01, 0.03, 0.04, 0.05, 0.075, 0.09)
 OPENCLAW_WINDOWS = (200_000, 50_000, 25_000)
 PRESETS = {"conservative": CONSERVATIVE, "balanced": BALANCED, "aggressive": AGGRESSIVE}
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 680, 420, 56, 48, 16, 150
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 700, 420, 56, 48, 24, 170
 SERIES = {
     "lines": ("#2563eb", "lines by worth (ours)"),
     "jev": ("#d97706", "whole results (fast-jev)"),
@@ -120,8 +120,8 @@ def plot(points: Sequence[Point]) -> str:
             )
         if p.name in PRESETS:
             out.append(
-                f'<text x="{x(p.figures["reduction"]):.1f}" y="{y(p.figures["recall"]) - 10:.1f}"'
-                f' text-anchor="middle" fill="{colour}">{p.name}</text>'
+                f'<text x="{x(p.figures["reduction"]):.1f}" y="{y(p.figures["recall"]) + 15:.1f}"'
+                f' dx="8" fill="{colour}">{p.name}</text>'
             )
     for row, (colour, label) in enumerate(SERIES.values()):
         at = TOP + 12 + 20 * row
