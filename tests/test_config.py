@@ -355,3 +355,27 @@ def test_the_key_of_the_scorer_stays_with_the_bot() -> None:
     environ = {"TYPESAFE_API_KEY": "a-key", "PATH": "/bin"}
     config = read(BRIDGE_PASS_ENV="TYPESAFE_*")
     assert child_environment(config, environ) == {"PATH": "/bin"}
+
+
+def read_settings(home: Path, **environ: str) -> Config:
+    return load({"HOME": str(home), "DISCORD_TOKEN": "abc", **environ})
+
+
+def test_roots_are_folders_wherever_they_are_written(tmp_path: Path) -> None:
+    config = read_settings(tmp_path, BRIDGE_PROJECT_ROOTS="~/work, /srv/code")
+    assert config.project_roots == (tmp_path / "work", Path("/srv/code"))
+    file = tmp_path / "conf" / "bridge.toml"
+    file.parent.mkdir()
+    file.write_text('project_roots = ["../code", "~/work"]\n')
+    config = read_settings(tmp_path, BRIDGE_CONFIG=str(file))
+    assert config.project_roots == (file.parent / "../code", tmp_path / "work")
+    file.write_text("project_roots = [1]\n")
+    with pytest.raises(ConfigError, match="paths of folders"):
+        read_settings(tmp_path, BRIDGE_CONFIG=str(file))
+
+
+@pytest.mark.parametrize("amount", ["-1", "nan", "much"])
+def test_a_budget_is_an_amount(tmp_path: Path, amount: str) -> None:
+    assert read_settings(tmp_path, BRIDGE_DAILY_BUDGET="12.5").daily_budget == 12.5
+    with pytest.raises(ConfigError, match="US dollars"):
+        read_settings(tmp_path, BRIDGE_DAILY_BUDGET=amount)

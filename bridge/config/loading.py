@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from pydantic import SecretStr, ValidationError
 from pydantic.fields import FieldInfo
@@ -16,6 +16,7 @@ from bridge.config.table import Table, read_table
 from bridge.config.token import find_token
 
 _PATHS = frozenset({"claude", "project_dir", "state_dir"})
+_PATH_LISTS = frozenset({"project_roots"})
 _SHOWN = 60
 
 
@@ -87,7 +88,7 @@ def _table(environ: Mapping[str, str], home: Path, faults: list[Fault]) -> Table
 def _from_environment(environ: Mapping[str, str], home: Path) -> dict[str, object]:
     found = {field: environ.get(name, "").strip() for field, name in VARIABLES.items()}
     return {
-        field: absolute(text, Path(), home) if field in _PATHS else text
+        field: _rooted(field, text, Path(), home)
         for field, text in found.items()
         if text and field != "token"
     }
@@ -96,12 +97,22 @@ def _from_environment(environ: Mapping[str, str], home: Path) -> dict[str, objec
 def _from_table(table: Table, home: Path) -> dict[str, object]:
     found = {field: table.content[key] for field, key in KEYS.items() if key in table.content}
     return {
-        field: absolute(value, table.folder, home)
-        if field in _PATHS and isinstance(value, str)
-        else value
+        field: _rooted(field, value, table.folder, home)
         for field, value in found.items()
         if value != "" and field != "token"
     }
+
+
+def _rooted(field: str, value: object, folder: Path, home: Path) -> object:
+    """A value whose paths, if it has any, are absolute."""
+    if field in _PATHS and isinstance(value, str):
+        return absolute(value, folder, home)
+    if field in _PATH_LISTS:
+        parts = value.split(",") if isinstance(value, str) else value
+        if isinstance(parts, list):
+            texts = [p.strip() if isinstance(p, str) else p for p in cast("list[object]", parts)]
+            return [absolute(p, folder, home) if isinstance(p, str) else p for p in texts if p]
+    return value
 
 
 def _defaults(environ: Mapping[str, str], home: Path) -> dict[str, object]:

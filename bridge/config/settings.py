@@ -118,6 +118,12 @@ LowerShare = Annotated[
     AfterValidator(_below_the_start),
     Expected("a share between 0 and 1, below the one at which compaction begins"),
 ]
+Dollars = Annotated[
+    float,
+    Field(ge=0, allow_inf_nan=False),
+    BeforeValidator(_no_boolean),
+    Expected("an amount in US dollars such as 20, or 0 for no limit"),
+]
 Days = Annotated[
     float,
     Field(ge=0, allow_inf_nan=False),
@@ -135,9 +141,16 @@ Address = Annotated[
     Expected("an address that starts with http:// or https://"),
 ]
 Folder = Annotated[Path, Expected("the path of a folder")]
+Folders = Annotated[
+    tuple[Path, ...],
+    BeforeValidator(_split),
+    Expected("paths of folders, separated by commas"),
+]
 Program = Annotated[Path | None, Expected("the path of a program")]
 Name = Annotated[str | None, Expected("a name")]
 Mode = Literal["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"]
+Verbosity = Literal["quiet", "normal", "full"]
+QueueMode = Literal["queue", "steer", "interrupt"]
 Level = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(_upper)]
 
 
@@ -162,6 +175,8 @@ class Config(BaseSettings):
     """Roles whose members may speak."""
     project_dir: Folder
     """Folder in which sessions work."""
+    project_roots: Folders = ()
+    """Folders below which `/project` may choose another one to work in."""
     state_dir: Folder
     """Folder of the bot's own state."""
     claude: Program = None
@@ -172,6 +187,12 @@ class Config(BaseSettings):
     """Effort of new sessions."""
     permission_mode: Mode = "default"
     """Permission mode of new sessions."""
+    verbosity: Verbosity = "normal"
+    """How much of Claude's work threads show: quiet, normal or full."""
+    queue_mode: QueueMode = "queue"
+    """What a message does while Claude works: queue, steer or interrupt."""
+    daily_budget: Dollars = 0.0
+    """US dollars after which no turn starts until the next day; 0 is no limit."""
     pass_env: Patterns = ()
     """Further environment variables for the CLI."""
     max_processes: Count = 4
