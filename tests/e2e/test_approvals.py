@@ -3,55 +3,17 @@
 import json
 import signal
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
 from bridge.rehearsal.discord.permissions import Permission
-from tests.e2e.rig import Message, Rig
+from tests.e2e.asked import asked, attached, closed, fill, labels, press, question
+from tests.e2e.rig import Rig
 
 pytestmark = [pytest.mark.e2e]
 
 CALLBACK = r"/interactions/\d+/.+/callback"
 DEFAULT = pytest.mark.settings(BRIDGE_PERMISSION_MODE="default")
-
-
-def question(rig: Rig, thread: str) -> Message | None:
-    """The newest message with buttons."""
-    return next((m for m in reversed(rig.discord.messages(thread)) if m["components"]), None)
-
-
-async def asked(rig: Rig, thread: str) -> Message:
-    """Wait until a question is open in the thread; returns the message with its buttons."""
-    return await rig.until(
-        lambda: question(rig, thread), within=60, what=lambda: rig.shown(thread)[-600:]
-    )
-
-
-def attached(rig: Rig, message: Message) -> str:
-    """The text of the file that came with a message; nothing if none did."""
-    urls: list[str] = [file["url"] for file in message["attachments"]]
-    paths = (urlsplit(url).path.removeprefix("/cdn") for url in urls)
-    return "".join(rig.discord.world.files[path][0].decode() for path in paths)
-
-
-def button(message: Message, word: str) -> str:
-    """The id of the button with this word."""
-    buttons: list[dict[str, Any]] = message["components"][0]["components"]
-    return next(b["custom_id"] for b in buttons if b["label"] == word)
-
-
-async def press(rig: Rig, thread: str, message: Message, word: str, **more: Any) -> Any:
-    return await rig.discord.press(thread, message["id"], button(message, word), **more)
-
-
-async def closed(rig: Rig, thread: str, words: str) -> None:
-    """Wait until no question is open and the last one says how it was answered."""
-    await rig.until(
-        lambda: question(rig, thread) is None and words in rig.shown(thread),
-        within=60,
-        what=lambda: f"{words!r} in {rig.shown(thread)[-600:]!r}",
-    )
 
 
 @DEFAULT
@@ -285,3 +247,92 @@ async def test_a_question_that_is_void_before_it_could_be_shown_is_closed(rig: R
     await rig.answer(thread, "go on | saw: RUN: touch made")
     assert list(kept.glob("*/ask-*.json")) == []
     assert not (rig.work / "made").exists()
+
+
+@DEFAULT
+async def test_an_edit_is_shown_as_a_diff_without_mentions_and_open_fences(rig: Rig) -> None:
+    (rig.work / "text").write_text("first\nsecond\nthird\n")
+    read = {"name": "Read", "input": {"file_path": str(rig.work / "text")}}
+    edit = {
+        "name": "Edit",
+        "input": {
+            "file_path": str(rig.work / "text"),
+            "old_string": "first\nsecond\n",
+            "new_string": "first\n``` @everyone\n",
+        },
+    }
+    thread = await rig.open(f"STEPS: TOOL: {json.dumps(read)} ;; TOOL: {json.dumps(edit)}")
+    shown = await asked(rig, thread)
+    text = shown["content"].replace("\u200b", "")
+    assert "```diff\n first\n-second\n+``` @everyone\n```" in text
+    assert shown["content"].count("```") == 2
+    assert not shown["mention_everyone"]
+    assert "For this session: all edits of files" in text
+    await (await press(rig, thread, shown, "Allow")).acked()
+    await rig.settled(thread, 1)
+    assert (rig.work / "text").read_text() == "first\n``` @everyone\nthird\n"
+
+
+@DEFAULT
+async def test_a_permission_for_the_session_shows_its_rule_and_is_not_asked_again(
+    rig: Rig,
+) -> None:
+    thread = await rig.open("RUN: touch made")
+    shown = await asked(rig, thread)
+    assert "For this session: `Bash(touch made *)`" in shown["content"]
+    await (await press(rig, thread, shown, "Allow for this session")).acked()
+    await closed(rig, thread, "✅ allowed for this session by")
+    await rig.settled(thread, 1)
+    await rig.say(thread, "RUN: touch made && echo said-it")
+    await rig.say(thread, "RUN: touch made")
+    await rig.until(
+        lambda: rig.footers(thread) == 3 or question(rig, thread), within=60, what="it goes on"
+    )
+    if another := question(rig, thread):  # the other half of the first command has no rule
+        assert "echo said-it" in another["content"]
+        await (await press(rig, thread, another, "Deny")).acked()
+    await rig.settled(thread, 3)
+    assert rig.shown(thread).count("asks for permission") <= 2
+    assert not list(rig.work.glob(".claude/settings*")), "nothing is allowed for longer"
+
+
+@DEFAULT
+async def test_a_refusal_with_a_reason_tells_claude_the_reason(rig: Rig) -> None:
+    thread = await rig.open("RUN: touch made")
+    shown = await asked(rig, thread)
+    assert labels(shown) == ["Allow", "Allow for this session", "Deny", "Deny with a reason"]
+    stranger = rig.discord.add_user("stranger")
+    refused = await press(rig, thread, shown, "Deny with a reason", author=stranger)
+    assert "not on this bot's list" in await refused.done()
+    opened = await press(rig, thread, shown, "Deny with a reason")
+    late = await press(rig, thread, shown, "Deny with a reason")
+    await (await fill(rig, opened, "use *mkdir*, @everyone")).acked()
+    await rig.answer(thread, "Tool said: The person denied this: use ")
+    await closed(rig, thread, "🚫 denied by")
+    assert rig.model.requests[-1].after_tool
+    assert "expired" in await (await fill(rig, late, "too late")).done()
+    assert not (rig.work / "made").exists()
+    await rig.settled(thread, 1)
+
+
+@DEFAULT
+async def test_a_request_of_a_subagent_says_whose_it_is(rig: Rig) -> None:
+    task = {"description": "Look *around*", "prompt": "RUN: touch inner"}
+    kind = {"subagent_type": "general-purpose", "run_in_background": False}
+    thread = await rig.open(f"TOOL: {json.dumps({'name': 'Agent', 'input': {**task, **kind}})}")
+    shown = await asked(rig, thread)
+    assert r"of the subagent **Look \*around\*** asks for permission" in shown["content"]
+    await (await press(rig, thread, shown, "Allow")).acked()
+    await rig.settled(thread, 1)
+    assert (rig.work / "inner").exists()
+
+
+@DEFAULT
+async def test_a_message_does_not_answer_a_permission_but_waits_its_turn(rig: Rig) -> None:
+    thread = await rig.open("RUN: touch made")
+    shown = await asked(rig, thread)
+    await rig.say(thread, "what is that for?")
+    await rig.eventually(lambda: rig.record(thread).get("queue"), what="it waits")
+    assert question(rig, thread) == shown
+    await (await press(rig, thread, shown, "Deny")).acked()
+    await rig.answer(thread, "Echo #2: what is that for?")
