@@ -59,6 +59,10 @@ class Courier:
         await reply.over()
         return reply.failure
 
+    async def arrived(self, thread: int, file: File, since: float) -> bool:
+        """Whether a file was posted since then (seconds since the epoch)."""
+        return any(_described([file])[0] in files for files in await self._posted(thread, since))
+
     def offer(self, thread: int, reply: Reply) -> None:
         """A turn is over: what it left in the outbox is posted below its `reply`."""
         try:

@@ -20,11 +20,15 @@ class ToolFault(Exception):
 
 @dataclass(frozen=True)
 class Call:
-    """A tool call: in which thread, under which id (the same if it is repeated), with what."""
+    """A tool call: in which thread, under which id (the same if it is repeated), with what.
+
+    `begun` is when an earlier bot began the same call (seconds since the epoch), if one did.
+    """
 
     thread: int
     id: str
     arguments: Json
+    begun: float | None = None
 
     def text(self, name: str) -> str:
         """An argument that is a text and is not empty; raises `ToolFault`."""
@@ -90,15 +94,17 @@ def at_once(message: Json, tools: Sequence[Tool]) -> Json | None:
     return _result(message, body)
 
 
-async def called(message: Json, tools: Sequence[Tool], thread: int, call_id: str) -> Json:
-    """The answer to a tool call."""
+async def called(
+    message: Json, tools: Sequence[Tool], thread: int, call_id: str, begun: float | None = None
+) -> Json:
+    """The answer to a tool call; for the other arguments see `Call`."""
     parameters = _object(message.get("params"))
     name = parameters.get("name")
     tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
         return _fault(message, _BAD_PARAMETERS, f"There is no tool {name!r}.")
     try:
-        text = await tool.run(Call(thread, call_id, _object(parameters.get("arguments"))))
+        text = await tool.run(Call(thread, call_id, _object(parameters.get("arguments")), begun))
         return _result(message, _told(text))
     except ToolFault as fault:
         return _result(message, {**_told(str(fault)), "isError": True})

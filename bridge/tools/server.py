@@ -54,14 +54,19 @@ class ToolServer:
 
     def resume(self, process: LiveProcess, thread: int, spawn: Spawn) -> None:
         """After a restart of the bot: answer the calls for which the process still waits."""
-        for request_id, message in _kept(process):
-            spawn(self._call(process, request_id, message, thread))
+        for request_id, message, begun in _kept(process):
+            spawn(self._call(process, request_id, message, thread, begun))
 
     async def _call(
-        self, process: LiveProcess, request_id: str, message: Json, thread: int
+        self,
+        process: LiveProcess,
+        request_id: str,
+        message: Json,
+        thread: int,
+        begun: float | None = None,
     ) -> None:
         try:
-            answer = await rpc.called(message, self._tools, thread, request_id)
+            answer = await rpc.called(message, self._tools, thread, request_id, begun)
         except Exception as fault:
             log.exception("thread %d: a tool failed", thread)
             answer = rpc.failed(message, f"The bot itself failed: {type(fault).__name__}: {fault}")
@@ -88,7 +93,9 @@ def _keep(process: LiveProcess, request_id: str, message: Json) -> None:
         fresh.replace(path)
 
 
-def _kept(process: LiveProcess) -> Iterator[tuple[str, Json]]:
+def _kept(process: LiveProcess) -> Iterator[tuple[str, Json, float]]:
+    """The calls without an answer: id, message, when they were taken."""
     for path in sorted(Path(process.info.run_dir).glob("tool-*.json")):
         with suppress(OSError, ValueError):
-            yield path.stem.removeprefix("tool-"), json.loads(path.read_bytes())
+            begun = path.stat().st_mtime
+            yield path.stem.removeprefix("tool-"), json.loads(path.read_bytes()), begun

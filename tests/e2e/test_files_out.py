@@ -189,6 +189,25 @@ async def test_a_new_bot_answers_for_the_tools_of_a_process_that_an_old_one_star
     assert {p.pid for p in rig.clis()} == cli
     await rig.eventually(lambda: not list(runs.glob("*/tool-*.json")), what="nothing is kept")
 
+    # As if it had been killed when Discord had the file and the CLI not its answer, long ago.
+    await rig.stop(signal.SIGKILL)
+    (run,) = runs.iterdir()
+    (run / "tool-other.json").write_text(
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": 99,
+                "method": "tools/call",
+                "params": {"name": "send_file", "arguments": {"path": "two.txt"}},
+            }
+        )
+    )
+    await rig.start()
+    await rig.eventually(lambda: not list(runs.glob("*/tool-*.json")), what="nothing is kept")
+    assert attachments(rig, thread) == {"one.txt": b"1", "two.txt": b"2"}
+    await rig.say(thread, "go on")
+    await rig.answer(thread, "go on | saw:")
+
 
 async def test_a_resumed_session_has_the_tools(rig: Rig, thread: str) -> None:
     (rig.work / "one.txt").write_text("1")
