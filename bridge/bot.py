@@ -25,6 +25,7 @@ from bridge.discord_io.outbox import Outbox
 from bridge.interact.approvals import Approvals
 from bridge.interact.controls import AnswerButton, ChoiceMenu
 from bridge.launch import Launcher
+from bridge.modes import Modes
 from bridge.runner import Runner
 from bridge.services import Services
 from bridge.tools.server import ToolServer
@@ -111,7 +112,10 @@ class Bridge(discord.Client):
         )
         self.inbox = Inbox(self, config, store, self.access, self.conversations, self.outbox)
         self.backlog = Backlog(self, config, store, self.access, self.inbox, self.outbox)
-        self.tree = Commands(self, self.access, self.conversations, self.runner, store, self.outbox)
+        modes = Modes(config, store, self.runner)
+        self.tree = Commands(
+            self, self.access, self.conversations, self.runner, store, self.outbox, modes
+        )
         self._heartbeat = config.state_dir / "heartbeat"
         self._last_event = self._last_heartbeat()
         self._hearing: object | None = None  # another one for each time that events came again

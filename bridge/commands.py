@@ -18,6 +18,7 @@ from bridge.conversations import Conversations
 from bridge.discord_io.outbox import Outbox
 from bridge.discord_io.retry import persist
 from bridge.interact.acknowledge import Deliveries, acknowledge, whisper
+from bridge.modes import MODES, Modes
 from bridge.runner import Runner
 from bridge.status import cleanup_text, measure, status_text
 from compaction.choice import STRATEGIES
@@ -37,6 +38,7 @@ turn (⏳); edit or delete a waiting message and the change counts.
 `/context` how full the context is, when its cache expires, and where it came from
 `/compact` make the session smaller: old results of tools go, words stay, and Claude can read back \
 what went; `dry_run:True` only tells, `undo:True` goes back
+`/mode` what Claude may do without asking: default, acceptEdits, plan, auto
 `/cleanup` end processes that no thread owns (never the history); `dry_run:True` only lists them
 `/help` this text
 
@@ -89,6 +91,7 @@ class Commands(app_commands.CommandTree[discord.Client]):
         runner: Runner,
         store: Store,
         outbox: Outbox,
+        modes: Modes,
     ) -> None:
         """The parts that the commands work with."""
         super().__init__(
@@ -102,10 +105,11 @@ class Commands(app_commands.CommandTree[discord.Client]):
         self._runner = runner
         self._store = store
         self._outbox = outbox
+        self._modes = modes
         self._deliveries = Deliveries()
         for command in (
             *(self._new(), self._stop(), self._status(), self._context(), self._compact()),
-            *(self._cleanup(), self._help()),
+            *(self._mode(), self._cleanup(), self._help()),
         ):
             self.add_command(command)
 
@@ -237,6 +241,21 @@ class Commands(app_commands.CommandTree[discord.Client]):
             await answer.say(await conversation.granted(asked))
 
         return _command("compact", "Make the session smaller without losing what counts", compact)
+
+    def _mode(self) -> app_commands.Command[Any, ..., None]:
+        @app_commands.describe(mode="What Claude may do without asking")
+        @app_commands.choices(
+            mode=[app_commands.Choice(name=f"{m}: {what}", value=m) for m, what in MODES.items()]
+        )
+        async def switch(interaction: discord.Interaction[Any], mode: str) -> None:
+            answer = await self._begin(interaction, private=False)
+            conversation = self._here(interaction)
+            if conversation is None:
+                await answer.say(_NOT_A_SESSION)
+                return
+            await answer.say(await self._modes.switch(conversation.thread, mode))
+
+        return _command("mode", "What Claude may do here without asking", switch)
 
     def _cleanup(self) -> app_commands.Command[Any, ..., None]:
         @app_commands.describe(dry_run="Only list them")

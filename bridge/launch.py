@@ -22,6 +22,7 @@ class Launch:
     `sid` is the id that the session will have. `resume` names the session to continue: the same
     id, or another one if this is a fork of it. `readable` is the thread's own folder, besides
     `cwd`: there are the files that people send, and the outbox for those that Claude does.
+    `may_bypass` lets the process be switched to never asking.
     """
 
     thread: int
@@ -32,6 +33,7 @@ class Launch:
     model: str | None = None
     effort: str | None = None
     permission_mode: str = "default"
+    may_bypass: bool = False
     marker: str = field(default_factory=lambda: secrets.token_hex(16))
 
     @property
@@ -45,6 +47,8 @@ def arguments(launch: Launch) -> list[str]:
     args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
     args += ["--include-partial-messages", "--autocompact", "auto"]
     args += ["--permission-prompt-tool", "stdio", "--permission-mode", launch.permission_mode]
+    if launch.may_bypass:
+        args += ["--allow-dangerously-skip-permissions"]
     if launch.resume is None:
         args += ["--session-id", launch.sid]
     else:

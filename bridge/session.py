@@ -11,6 +11,7 @@ from bridge import history, ledger
 from bridge.compacting import Compacting
 from bridge.history import TurnRecords
 from bridge.launch import Launch
+from bridge.modes import may_bypass, mode_of
 from bridge.outcome import Answered, Cut, Died, Outcome, Refused, Stopped, TimedOut, session_is_gone
 from bridge.process import LiveProcess, ProcessGone
 from bridge.prompt import Prompt
@@ -188,7 +189,8 @@ class Session:
             readable=self.inbox,
             model=record.settings.model or config.model,
             effort=record.settings.effort or config.effort,
-            permission_mode=record.settings.permission_mode or config.permission_mode,
+            permission_mode=mode_of(record, config),
+            may_bypass=may_bypass(config),
         )
 
     async def _adopt_session(

@@ -41,11 +41,13 @@ def status_text(record: Record, active: ActiveTurn | None, tree: Tree | None, *,
     window = f" of {tokens(usage.context_window)}" if usage.context_window else ""
     fork = " · forks at the next message" if record.pending_fork else ""
     model = usage.model or record.settings.model or "not known yet"
+    chosen = record.settings.permission_mode
     lines = [
         f"**Session** `{record.sid or 'none yet'}`{fork}",
         f"**Folder** {code(clip_start(record.cwd, _LONGEST_PATH))}",
         f"**Model** {escaped(clip(model, _LONGEST_PATH))}",
         f"**Context** {tokens(usage.context_tokens)}{window}{share}",
+        *([f"**Permissions** mode {code(chosen)}"] if chosen else []),
         f"**Used** {usage.turns} turns · ${usage.cost_usd:.2f}",
     ]
     if active is not None:

@@ -52,6 +52,8 @@ def _default(field: str, info: FieldInfo) -> str:
             return _DEFAULTS[field]
         case SecretStr() | () | None:
             return ""
+        case bool(switch):
+            return str(switch).lower()
         case float(seconds) if TIME in info.metadata:
             return duration(seconds)
         case float(number):

@@ -148,6 +148,7 @@ Folders = Annotated[
 ]
 Program = Annotated[Path | None, Expected("the path of a program")]
 Name = Annotated[str | None, Expected("a name")]
+Switch = Annotated[bool, Expected("true or false")]
 Mode = Literal["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"]
 Verbosity = Literal["quiet", "normal", "full"]
 QueueMode = Literal["queue", "steer", "interrupt"]
@@ -187,6 +188,8 @@ class Config(BaseSettings):
     """Effort of new sessions."""
     permission_mode: Mode = "default"
     """Permission mode of new sessions."""
+    allow_bypass: Switch = False
+    """Whether `/mode` may switch all questions off (bypassPermissions)."""
     verbosity: Verbosity = "normal"
     """How much of Claude's work threads show: quiet, normal or full."""
     queue_mode: QueueMode = "queue"
