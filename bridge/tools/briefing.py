@@ -6,6 +6,8 @@ from bridge import outgoing
 from bridge.protocol import control_line
 from bridge.tools.server import NAME
 
+TOOLS = ("send_file", "react", "rename_thread")
+
 
 def greeting() -> bytes:
     """The line that goes to a new process before its first prompt, and waits for no answer."""
@@ -13,14 +15,15 @@ def greeting() -> bytes:
 
 
 def permitted(files: Path) -> list[str]:
-    """Permission rules: Claude's own tools here, and its outbox, need nobody's word.
+    """Permission rules: the tools of the thread, and its outbox, need nobody's word.
 
+    Each tool is named, for there may be another server of that name among the person's own.
     `files` is the thread's folder.
     """
     box = str(outgoing.outbox(files))
     # A rule cannot tell these signs in a path from its own; without the rule, Claude asks.
     rules = [] if any(sign in box for sign in "(),*?[]{}!") else [f"Edit(/{box}/**)"]
-    return [f"mcp__{NAME}", *rules]
+    return [*(f"mcp__{NAME}__{tool}" for tool in TOOLS), *rules]
 
 
 def briefing(files: Path) -> str:
