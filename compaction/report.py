@@ -1,7 +1,7 @@
 """What a compaction did to each call, for a person to look through."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,16 @@ class Call:
     after_tokens: int
     file: str | None = None
     """Where what was removed can be read."""
+    left: str | None = field(default=None, repr=False)
+    """What the result shows now; None = what it showed before."""
+    input: Mapping[str, Any] | None = field(default=None, repr=False)
+    """The input as it is now; None = as it was before."""
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it but the texts."""
+        data = {name: getattr(self, name) for name in self.__slots__}
+        del data["left"], data["input"]
+        return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +88,21 @@ class Outcome:
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain values."""
-        data = {key: value for key, value in asdict(self).items() if key != "calls"}
+        data = {each.name: getattr(self, each.name) for each in fields(self)}
         data["source"], data["path"] = str(self.source), self.path and str(self.path)
         data |= {"kept": self.kept, "trimmed": self.trimmed, "removed": self.removed}
         data |= {"reduction": round(self.reduction, 4)}
-        return {**data, "calls": [asdict(call) for call in self.calls]}
+        return {**data, "calls": [call.to_json() for call in self.calls]}
 
 
 def describe(
     messages: Sequence[Message], decisions: Mapping[str, Decision], files: Mapping[str, str]
 ) -> tuple[Call, ...]:
     """Every call with its result, in order; `files` names the archived ones by the call's id."""
-    before, after = _sizes(messages), _sizes(apply(messages, decisions))
+    applied = apply(messages, decisions)
+    before, after = _sizes(messages), _sizes(applied)
+    results = {res.tool_use_id: res.text for m in applied for res in m.tool_results}
+    inputs = {use.tool_use_id: use.input for m in applied for use in m.tool_uses}
     calls: list[Call] = []
     for index, message in enumerate(messages):
         for use in message.tool_uses:
@@ -105,6 +118,8 @@ def describe(
                     before_tokens=before.get(use.tool_use_id, 0),
                     after_tokens=after.get(use.tool_use_id, 0),
                     file=files.get(use.tool_use_id),
+                    left=results.get(use.tool_use_id, "") if decision else None,
+                    input=inputs.get(use.tool_use_id) if decision else None,
                 )
             )
     return tuple(calls)
@@ -115,7 +130,11 @@ def title(given: Mapping[str, Any]) -> str:
     named = [given[key] for key in _TITLES if isinstance(given.get(key), str)]
     found = next(iter([*named, *(v for v in given.values() if isinstance(v, str))]), "")
     line = " ".join(str(found).split())
-    return line if len(line) <= _LONGEST_TITLE else line[: _LONGEST_TITLE - 1] + "…"
+    if len(line) <= _LONGEST_TITLE:
+        return line
+    # The end of a path says more than its beginning.
+    is_path = line.startswith(("/", "~", ".")) and " " not in line
+    return "…" + line[1 - _LONGEST_TITLE :] if is_path else line[: _LONGEST_TITLE - 1] + "…"
 
 
 def _sizes(messages: Sequence[Message]) -> dict[str, int]:
