@@ -1,10 +1,14 @@
 """What may be said on the command line."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from compaction.choice import STRATEGIES
+from compaction.images import Images
 from compaction.policy import WINDOW
+
+IMAGES: Mapping[str | None, Images] = MappingProxyType({None: False, "old": True, "all": "all"})
 
 EXAMPLES = """examples:
   python -m compaction --list                          the sessions of this folder
@@ -22,7 +26,12 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = made.add_argument
-    add("session", nargs="?", metavar="FILE|SESSION-ID")
+    add(
+        "session",
+        nargs="?",
+        metavar="FILE|SESSION-ID",
+        help="a transcript, or a session's id or the beginning of one",
+    )
     add("--strategy", choices=tuple(STRATEGIES), default="auto", metavar="NAME", help=_names())
     add("--target", metavar="TOKENS|PERCENT%", help="the context's size afterwards")
     add(
@@ -32,6 +41,11 @@ def parser() -> argparse.ArgumentParser:
     add("--dry-run", action="store_true", help="write no session")
     add("--archive", action=argparse.BooleanOptionalAction, default=True, help="keep what goes")
     add("--format", choices=("persisted", "plain"), default="persisted", help="of the stubs")
+    add(
+        "--images",
+        choices=[name for name in IMAGES if name],
+        help="let images go, too: those of old turns, or all, where one breaks the session",
+    )
     add("--undo", action="store_true", help="go back to the session this one was made of")
     add("--list", action="store_true", help="list the sessions of the current folder's project")
     add("--all", action="store_true", help="show every call, not only the largest savings")
@@ -52,6 +66,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         options.target = target(options.target, options.window)
     except ValueError as error:
         made.error(str(error))
+    options.images = IMAGES[options.images]
     return options
 
 

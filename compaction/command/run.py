@@ -13,16 +13,14 @@ from typing import Any
 from compaction import lineage
 from compaction.archive import Settings
 from compaction.command import sessions, table
+from compaction.command.advice import following
+from compaction.command.asking import asker
 from compaction.command.bar import progress
 from compaction.command.options import parse, parser
-from compaction.jev.client import JevClient
-from compaction.jev.wire import KEY_VARIABLE
+from compaction.command.output import save
 from compaction.page import page
-from compaction.session import NothingToDo, Outcome, Refused, Request, compact_session
+from compaction.session import Outcome, Refused, Request, compact_session
 from compaction.transcript import Transcript
-
-ASKING = frozenset({"score", "jev-library", "jev-needed", "jev-thresholds", "jev-budget"})
-"""Strategies that an asker scores for."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,16 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _list(options)
         path = sessions.find(str(options.session), os.environ, Path.cwd())
         return _undo(options, path) if options.undo else _compact(options, path)
-    except NothingToDo as error:
-        return _fail(options, str(error), "Resume the session as it is, or set a lower --target.")
-    except Refused as error:
-        return _fail(options, str(error), "End what uses the session, and try again.")
-    except sessions.NotFound as error:
-        return _fail(options, str(error), "--list shows the sessions of the current folder.")
-    except lineage.NotCompacted as error:
-        return _fail(options, str(error), "--list shows the sessions of the current folder.")
-    except OSError as error:
-        return _fail(options, str(error), "Nothing that was there before has changed.")
+    except (Refused, sessions.NotFound, lineage.NotCompacted, OSError) as failure:
+        return _fail(options, str(failure), following(failure))
 
 
 def _compact(options: argparse.Namespace, path: Path) -> int:
@@ -54,8 +44,9 @@ def _compact(options: argparse.Namespace, path: Path) -> int:
         target=options.target,
         window=options.window,
         instructions=options.instructions,
-        asker=JevClient() if options.strategy in ASKING and os.environ.get(KEY_VARIABLE) else None,
+        asker=asker(os.environ),
         archive=Settings(keep=options.archive, format=options.format),
+        images=options.images,
         dry_run=options.dry_run,
     )
     with progress(sys.stderr) as say:
@@ -65,7 +56,7 @@ def _compact(options: argparse.Namespace, path: Path) -> int:
     if options.html:
         # Text cut in half by a host may hold lone surrogates, which have no UTF-8.
         html = page(outcome, transcript.messages).encode("utf-8", "replace")
-        Path(options.html).write_bytes(html)
+        save(Path(options.html), html)
     if options.json:
         _print_json(outcome.to_json())
     else:
@@ -80,10 +71,10 @@ def _lines(outcome: Outcome, options: argparse.Namespace) -> list[str]:
     notes = [f"note: {table.plain(note)}" for note in outcome.notes]
     report = [f"report: {options.html}"] if options.html else []
     if outcome.sid is None:
-        following = "Nothing was written. Without --dry-run it is."
+        last = "Nothing was written. Without --dry-run it is."
     else:
-        following = f"next: claude --resume {outcome.sid}"
-    return [*shown, *([""] if shown else []), table.summary(outcome), *notes, *report, following]
+        last = f"next: claude --resume {outcome.sid}"
+    return [*shown, *([""] if shown else []), table.summary(outcome), *notes, *report, last]
 
 
 def _undo(options: argparse.Namespace, path: Path) -> int:
@@ -131,11 +122,11 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _fail(options: argparse.Namespace, reason: str, following: str) -> int:
+def _fail(options: argparse.Namespace, reason: str, advice: str) -> int:
     if options.json:
-        _print_json({"error": reason, "next": following})
+        _print_json({"error": reason, "next": advice})
     else:
-        sys.stderr.write(f"{table.plain(reason)}\n{following}\n")
+        sys.stderr.write(f"{table.plain(reason)}\n{advice}\n")
     return 1
 
 

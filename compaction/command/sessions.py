@@ -1,7 +1,7 @@
 """Where the CLI keeps sessions, and which one is meant."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _SID = re.compile(r"[0-9A-Za-z-]+")
@@ -23,22 +23,32 @@ def project(root: Path, cwd: Path) -> Path:
 
 
 def find(name: str, environ: Mapping[str, str], cwd: Path) -> Path:
-    """The transcript of a file's name or a session's id; raises `NotFound`."""
+    """The transcript of a file's name or a session's id, or the beginning of one that is unique.
+
+    The current folder's project comes first, and a whole id before a beginning. Raises `NotFound`.
+    """
     path = Path(name)
     if path.is_file():
         return path.resolve()
     if not _SID.fullmatch(name):
         raise NotFound(f"there is no file {name}")
     root = projects(environ)
-    own = project(root, cwd) / f"{name}.jsonl"
-    if own.is_file():
-        return own
-    others = sorted(root.glob(f"*/{name}.jsonl"))
-    if not others:
-        raise NotFound(f"there is no session {name} below {root}")
-    if len(others) > 1:
-        raise NotFound(f"session {name} is in {len(others)} projects: name its file instead")
-    return others[0]
+    own = project(root, cwd)
+    for folders, ending in ((own.name, ""), ("*", ""), (own.name, "*"), ("*", "*")):
+        found = sorted(root.glob(f"{folders}/{name}{ending}.jsonl"))
+        if len(found) > 1:
+            raise NotFound(_several(name, found))
+        if found:
+            return found[0]
+    raise NotFound(f"there is no session {name} below {root}")
+
+
+def _several(name: str, found: Sequence[Path]) -> str:
+    ids = sorted({path.stem for path in found})
+    if len(ids) == 1:
+        return f"session {ids[0]} is in {len(found)} projects: name its file instead"
+    few = ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
+    return f"{len(ids)} sessions begin with {name}: {few}"
 
 
 def newest_first(folder: Path) -> list[Path]:

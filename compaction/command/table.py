@@ -1,6 +1,7 @@
 """What a person is shown of an outcome in a terminal: pure text, as wide as there is room."""
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 
 from compaction.report import Call, Outcome
 
@@ -14,9 +15,34 @@ def plain(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
 
 
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(map(_columns, text))
+
+
 def cut(text: str, width: int) -> str:
-    """A text of at most that many characters."""
-    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+    """A text of at most that many columns."""
+    return text if columns(text) <= width else "".join(_within(text, width - 1)) + "…"
+
+
+def padded(text: str, width: int) -> str:
+    """A text cut or filled to that many columns."""
+    short = cut(text, width)
+    return short + " " * (width - columns(short))
+
+
+def _within(text: str, width: int) -> Iterator[str]:
+    for char in text:
+        width -= _columns(char)
+        if width < 0:
+            return
+        yield char
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def duration(seconds: float) -> str:
@@ -33,7 +59,7 @@ def decisions(calls: Sequence[Call], width: int, *, every: bool, colour: bool) -
     shown = ranked if every else [call for call in ranked if call.action != "keep"][:SHOWN]
     if not shown:
         return []
-    tool_width = min(max(len(plain(call.tool)) for call in shown), 16)
+    tool_width = min(max(columns(plain(call.tool)) for call in shown), 16)
     rest = max(width - 9 - 2 - 11 - 2 - tool_width - 2, 16)
     title_width = rest // 2
     lines = [
@@ -45,10 +71,9 @@ def decisions(calls: Sequence[Call], width: int, *, every: bool, colour: bool) -
         action = f"{call.action:<11}"
         if colour:
             action = f"\x1b[{COLOURS.get(call.action, REMOVED)}m{action}\x1b[0m"
-        about = cut(plain(call.title), title_width)
-        tail = cut(f"{about:<{title_width}}  {plain(call.reason)}", rest).rstrip()
-        tool = cut(plain(call.tool), tool_width)
-        lines.append(f"{-saved:>9,}  {action}  {tool:<{tool_width}}  {tail}")
+        about = padded(plain(call.title), title_width)
+        tail = cut(f"{about}  {plain(call.reason)}", rest).rstrip()
+        lines.append(f"{-saved:>9,}  {action}  {padded(plain(call.tool), tool_width)}  {tail}")
     left = len(calls) - len(shown)
     if left:
         lines.append(f"{'':9}  and {left:,} more (--all shows them)")
