@@ -18,6 +18,8 @@ Compose = Callable[[], Coroutine[Any, Any, Prompt]]
 
 async def answer(session: Session, turn: ActiveTurn, compose: Compose) -> Outcome:
     """Give the prompt to a process and wait for the end of the turn; try again where that helps."""
+    if not turn.sent and (refused := session.spent()) is not None:
+        return refused
     outcome = await session.run(turn, compose)
     if isinstance(outcome, Died) and await session.untouched(turn):
         log.warning(

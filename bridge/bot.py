@@ -26,8 +26,10 @@ from bridge.interact.approvals import Approvals
 from bridge.interact.controls import AnswerButton, ChoiceMenu
 from bridge.launch import Launcher
 from bridge.modes import Modes
+from bridge.naming import Naming
 from bridge.runner import Runner
 from bridge.services import Services
+from bridge.spending import Spending
 from bridge.tools.server import ToolServer
 from bridge.tools.thread import ThreadTools
 from compaction.jev import JevAsker
@@ -108,6 +110,8 @@ class Bridge(discord.Client):
                 tools=ToolServer(ThreadTools(store, self.outbox, self.courier, self).all()),
                 projects=history.projects_dir(environment),
                 compactor=self.compactor,
+                spending=Spending(store, config.daily_budget),
+                naming=Naming(self, store),
             )
         )
         self.inbox = Inbox(self, config, store, self.access, self.conversations, self.outbox)

@@ -6,7 +6,7 @@ that Discord gives a completion, however long the sessions are. Everything here 
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -104,10 +104,24 @@ def look(path: Path) -> Listed | None:
     )
 
 
-def holder(path: Path, own: Callable[[int], bool] = lambda _: False) -> int | None:
-    """The process that has a session open, unless it is one of our `own`."""
+def holder(path: Path) -> int | None:
+    """The process that has a session open; one that has ended and was not collected has not."""
     pid = attached(path)
-    return None if pid is None or own(pid) else pid
+    return pid if pid is not None and not _is_zombie(pid) else None
+
+
+def held(projects: Path, sid: str, cwd: str) -> int | None:
+    """The process that has a session open, by the session's id."""
+    path = history.find_transcript(projects, sid, cwd)
+    return holder(path) if path else None
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[:1] == ["Z"]
 
 
 def matching(found: list[Listed], typed: str) -> list[Listed]:

@@ -16,11 +16,12 @@ from bridge.compactor import Wish
 from bridge.conversation import Conversation
 from bridge.conversations import Conversations
 from bridge.discord_io.outbox import Outbox
-from bridge.discord_io.retry import persist
-from bridge.interact.acknowledge import Deliveries, acknowledge, whisper
+from bridge.interact.acknowledge import Deliveries, whisper
 from bridge.modes import MODES, Modes
 from bridge.runner import Runner
+from bridge.slash import Answer, Desk, commands, offer_nothing
 from bridge.status import cleanup_text, measure, status_text
+from bridge.tuning import chosen_line
 from compaction.choice import STRATEGIES
 from state import Store
 
@@ -39,45 +40,20 @@ turn (⏳); edit or delete a waiting message and the change counts.
 `/compact` make the session smaller: old results of tools go, words stay, and Claude can read back \
 what went; `dry_run:True` only tells, `undo:True` goes back
 `/mode` what Claude may do without asking: default, acceptEdits, plan, auto
+`/resume` go on here with another session of this project, also one of the terminal
+`/sessions` all threads with their sessions; `/handoff` go on in a terminal
+`/export` the conversation as a file, Markdown or HTML
+`/model` `/effort` `/verbosity` `/queue-mode` for this thread; in a channel, for its new threads
+`/project` in which folder new threads of this channel work
+`/worktree` a git worktree and branch for this thread, removed only when nothing is lost
+`/usage` cost and tokens by thread and day, and the budget
 `/cleanup` end processes that no thread owns (never the history); `dry_run:True` only lists them
 `/help` this text
 
-Claude Code's own commands work as messages: `/usage`, `/compact` (a summary instead) …
+Claude Code's own commands work as messages: `/compact` (a summary instead), `/review` …
 """
 
 _NOT_A_SESSION = "This is no session. Write in one of my channels, or mention me, to begin one."
-
-
-class Answer:
-    """The one answer to a command: where Discord takes it, else as a message in the channel."""
-
-    def __init__(self, interaction: discord.Interaction[Any], outbox: Outbox, taken: bool) -> None:
-        """Use `begin`."""
-        self._interaction = interaction
-        self._outbox = outbox
-        self._taken = taken
-
-    @classmethod
-    async def begin(
-        cls, interaction: discord.Interaction[Any], outbox: Outbox, *, private: bool
-    ) -> "Answer":
-        """Acknowledge within Discord's three seconds, before anything slow."""
-        taken = await acknowledge(interaction, thinking=True, private=private)
-        return cls(interaction, outbox, taken)
-
-    async def say(self, text: str) -> None:
-        """Give the answer."""
-        if self._taken:
-            try:
-                await persist(
-                    "answer", lambda: self._interaction.edit_original_response(content=text)
-                )
-                return
-            except discord.HTTPException as refused:
-                log.info("an interaction takes no answer: %s", refused)
-        if self._interaction.channel_id is not None:
-            nonce = f"{self._interaction.id:x}"
-            self._outbox.aside(self._interaction.channel_id, [text], nonce)
 
 
 class Commands(app_commands.CommandTree[discord.Client]):
@@ -112,6 +88,8 @@ class Commands(app_commands.CommandTree[discord.Client]):
             *(self._mode(), self._cleanup(), self._help()),
         ):
             self.add_command(command)
+        for command in commands(Desk(conversations.services, conversations)):
+            self.add_command(command)
 
     async def interaction_check(self, interaction: discord.Interaction[Any], /) -> bool:
         """Let each interaction of a permitted person through once."""
@@ -119,7 +97,10 @@ class Commands(app_commands.CommandTree[discord.Client]):
             return False
         if self._access.permits(interaction.user):
             return True
-        await whisper(interaction, NOT_ALLOWED)
+        if interaction.type is discord.InteractionType.autocomplete:
+            await offer_nothing(interaction)
+        else:
+            await whisper(interaction, NOT_ALLOWED)
         return False
 
     async def _begin(self, interaction: discord.Interaction[Any], *, private: bool) -> Answer:
@@ -192,7 +173,9 @@ class Commands(app_commands.CommandTree[discord.Client]):
                 return
             record = conversation.record
             tree = await asyncio.to_thread(measure, record.process) if record.process else None
-            await answer.say(status_text(record, conversation.active, tree, now=time.time()))
+            chosen = chosen_line(record.settings, self._conversations.services.config)
+            active, now = conversation.active, time.time()
+            await answer.say(status_text(record, active, tree, now=now, chosen=chosen))
 
         return _command("status", "Session, model, context, queue, process", status)
 

@@ -136,13 +136,13 @@ class Conversation:
         await self.session.interrupt(turn, by)
         return True, dropped
 
-    async def reset(self, by: str) -> int:
+    async def reset(self, by: str, change: Callable[[Record], Record] = ledger.cut_off) -> int:
         """Cut off the past and end the process; returns how many messages were dropped.
 
         The generation rises first, and durably: a turn that ends late belongs to the past.
         """
         dropped = self._drop(self.record.queue)
-        self._change(ledger.cut_off)
+        self._change(change)
         ending = self._spawn(self._end_process(self._part(), by))
         await self._s.store.durable()
         await ending
@@ -358,6 +358,8 @@ class Conversation:
         record = self.record
         seconds = time.time() - turn.started
         words = tail(outcome, turn.narration, seconds, ledger.cost_of(record, result))
+        if turn.generation == record.generation:
+            words += self._s.spending.turn(record, result)
         usage = turn.narration.usage
         context = usage.context_tokens if usage else None
 
@@ -376,6 +378,7 @@ class Conversation:
         self._show_all(turn, words)
         self._s.courier.offer(self.thread, turn.reply)
         self._spawn(self._delivered(turn.prompt_id, turn.reply))
+        self._spawn(self._s.naming.exchanged(self.thread, turn, outcome))
 
     def _show_all(self, turn: ActiveTurn, words: str) -> None:
         try:

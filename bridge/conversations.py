@@ -14,7 +14,7 @@ class Conversations:
 
     def __init__(self, services: Services) -> None:
         """None is made yet."""
-        self._services = services
+        self.services = services
         self._all: dict[int, Conversation] = {}
         services.runner.on_evicted = self._evicted
 
@@ -24,16 +24,16 @@ class Conversations:
         if found is None:
             if len(self._all) >= SOME:
                 self._all = {t: c for t, c in self._all.items() if not c.idle}
-            found = self._all[thread] = Conversation(thread, self._services)
+            found = self._all[thread] = Conversation(thread, self.services)
         return found
 
     def _evicted(self, thread: int) -> None:
-        if self._services.store.get(thread) is not None:
+        if self.services.store.get(thread) is not None:
             self.of(thread).session.unattended()
 
     def unfinished(self) -> list[int]:
         """Threads in which something was under way when the last bot went."""
-        runner, threads = self._services.runner, self._services.store.threads()
+        runner, threads = self.services.runner, self.services.store.threads()
         return [
             thread
             for thread, record in threads.items()
@@ -42,7 +42,7 @@ class Conversations:
 
     async def forget(self, thread: int) -> None:
         """The thread was deleted."""
-        if self._services.store.get(thread) is not None:
+        if self.services.store.get(thread) is not None:
             await self.of(thread).forget()
         self._all.pop(thread, None)
 

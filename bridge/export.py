@@ -19,7 +19,7 @@ from compaction.transcript import Transcript
 Format = Literal["markdown", "html"]
 
 LONGEST_RESULT = 4000
-"""Characters of one tool's result; what is more is left out, and said to be."""
+"""Characters of one tool's result; what is more is left out, and said to be so."""
 
 _GIST_KEYS = ("command", "file_path", "path", "pattern", "url", "query", "description", "prompt")
 _HARMLESS = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>#|!"})
@@ -43,9 +43,15 @@ class Head:
     cwd: str
 
 
-def export(transcript: Transcript, head: Head, kind: Format) -> bytes:
-    """The conversation that the session holds, as a file's content."""
-    text = _html(transcript, head) if kind == "html" else _markdown(transcript, head)
+def export(
+    transcript: Transcript, head: Head, kind: Format, longest: int = LONGEST_RESULT
+) -> bytes:
+    """The conversation that the session holds, as a file's content.
+
+    Of each tool's result, `longest` characters are kept.
+    """
+    write = _html if kind == "html" else _markdown
+    text = write(transcript, head, longest)
     return text.encode("utf-8", "replace")
 
 
@@ -57,15 +63,15 @@ def file_name(head: Head, kind: Format) -> str:
 
 
 # --- Markdown ---------------------------------------------------------------------------------
-def _markdown(transcript: Transcript, head: Head) -> str:
+def _markdown(transcript: Transcript, head: Head, longest: int) -> str:
     title = mask(one_line(head.title)).translate(_HARMLESS)
     parts = [f"# {title}", f"Session {_span(head.sid)}, folder {_span(head.cwd)}"]
     for message in transcript.messages:
-        parts += _message_in_markdown(message)
+        parts += _message_in_markdown(message, longest)
     return "\n\n".join(parts) + "\n"
 
 
-def _message_in_markdown(message: Message) -> Iterator[str]:
+def _message_in_markdown(message: Message, longest: int) -> Iterator[str]:
     if message.text.strip():
         who = "Claude" if message.role == "assistant" else "You"
         yield f"## {who}"
@@ -75,7 +81,7 @@ def _message_in_markdown(message: Message) -> Iterator[str]:
         yield f"**{use.tool.translate(_HARMLESS)}** {_span(_gist(use))}"
     for result in message.tool_results:
         mark = "Failed:" if result.is_error else "Result:"
-        if shown := _shown(result.text, result.images):
+        if shown := _shown(result.text, result.images, longest):
             yield f"{mark}\n\n{_fenced(shown)}"
 
 
@@ -99,9 +105,9 @@ def _longest_run(text: str) -> int:
 
 
 # --- HTML -------------------------------------------------------------------------------------
-def _html(transcript: Transcript, head: Head) -> str:
+def _html(transcript: Transcript, head: Head, longest: int) -> str:
     title = escape(mask(one_line(head.title)))
-    body = "".join(_message_in_html(message) for message in transcript.messages)
+    body = "".join(_message_in_html(message, longest) for message in transcript.messages)
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -113,7 +119,7 @@ def _html(transcript: Transcript, head: Head) -> str:
     )
 
 
-def _message_in_html(message: Message) -> str:
+def _message_in_html(message: Message, longest: int) -> str:
     parts: list[str] = []
     if message.text.strip():
         parts.append(f'<pre class="said">{_safe(message.text.strip())}</pre>')
@@ -122,7 +128,7 @@ def _message_in_html(message: Message) -> str:
         summary = f"{_safe(use.tool)} <code>{_safe(_gist(use))}</code>"
         parts.append(_folded(summary, given, ""))
     for result in message.tool_results:
-        if shown := _shown(result.text, result.images):
+        if shown := _shown(result.text, result.images, longest):
             kind = ' class="error"' if result.is_error else ""
             parts.append(_folded("Failed" if result.is_error else "Result", shown, kind))
     if not parts:
@@ -151,9 +157,9 @@ def _gist(use: ToolUse) -> str:
     return clip(one_line(told), 200)
 
 
-def _shown(text: str, images: int) -> str:
+def _shown(text: str, images: int, longest: int) -> str:
     text = mask(text).strip("\n")
-    if len(text) > LONGEST_RESULT:
-        text = f"{text[:LONGEST_RESULT]}\n… {len(text) - LONGEST_RESULT} more characters"
+    if len(text) > longest:
+        text = f"{text[:longest]}\n… {len(text) - longest} more characters"
     pictures = f"({images} image{'s' if images > 1 else ''})" if images else ""
     return "\n".join(filter(None, (text, pictures)))

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
+from bridge import usage as spending
 from bridge.protocol import Result
 from state import Lineage, Queued, Record, Turn, Usage
 
@@ -129,7 +130,8 @@ def without_session(record: Record) -> Record:
 
 def compacted(record: Record, sid: str, context_tokens: int) -> Record:
     """The thread goes on with a smaller copy of its session."""
-    usage = _fresh(record.usage).model_copy(update={"context_tokens": context_tokens})
+    # The copy carries the running total of what it cost, too.
+    usage = record.usage.model_copy(update={"context_tokens": context_tokens})
     lineage = _with_past(record, "compaction")
     return record.model_copy(update={"sid": sid, "lineage": lineage, "usage": usage})
 
@@ -185,12 +187,22 @@ def cut_off(record: Record) -> Record:
     )
 
 
+def resumed(record: Record, sid: str, cost_usd: float) -> Record:
+    """The thread goes on with a session of this machine, which has cost that much so far."""
+    generation = record.generation + 1
+    usage = _fresh(record.usage).model_copy(update={"session_cost_usd": cost_usd})
+    lineage = _with_past(record, "resume")
+    return cut_off(record).model_copy(
+        update={"generation": generation, "sid": sid, "lineage": lineage, "usage": usage}
+    )
+
+
 def _fresh(usage: Usage) -> Usage:
     return usage.model_copy(update={"context_tokens": 0, "session_cost_usd": 0.0})
 
 
 def _with_past(
-    record: Record, reason: Literal["new", "fork", "compaction", "stale"]
+    record: Record, reason: Literal["new", "fork", "compaction", "stale", "resume"]
 ) -> tuple[Lineage, ...]:
     if record.sid is None:
         return record.lineage
@@ -222,4 +234,7 @@ def counted(
             changes["output_tokens"] = usage.output_tokens + result.usage.output_tokens
     if context_tokens is not None:
         changes["context_tokens"] = context_tokens
-    return record.model_copy(update={"usage": usage.model_copy(update=changes)})
+    spent = spending.spent_in(result, cost, time.time())
+    return spending.in_thread(
+        record.model_copy(update={"usage": usage.model_copy(update=changes)}), spent
+    )

@@ -9,7 +9,9 @@ from bridge.courier import Courier
 from bridge.discord_io.attachments import Downloads
 from bridge.discord_io.outbox import Outbox
 from bridge.interact.approvals import Approvals
+from bridge.naming import Naming
 from bridge.runner import Runner
+from bridge.spending import Spending
 from bridge.tools.server import ToolServer
 from state import Store
 
@@ -28,3 +30,5 @@ class Services:
     tools: ToolServer
     projects: Path
     compactor: Compactor
+    spending: Spending
+    naming: Naming

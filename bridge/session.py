@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from bridge import history, ledger
+from bridge import catalogue, history, ledger
 from bridge.compacting import Compacting
 from bridge.history import TurnRecords
 from bridge.launch import Launch
@@ -25,6 +25,14 @@ log = logging.getLogger(__name__)
 
 SILENT_START = 2.0
 """Seconds after which a prompt that was not acknowledged is asked about."""
+
+
+class _Held(Exception):
+    """Another process than ours has the session open."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(pid)
+        self.pid = pid
 
 
 class Session:
@@ -93,6 +101,10 @@ class Session:
         except FileNotFoundError as gone:
             what = f"The folder `{gone}` of this thread is not there any more."
             return Refused(what, "Put it back, or start over in another thread.")
+        except _Held as held:
+            what = f"Process {held.pid} on the bot's machine has this session open."
+            todo = "Leave it there (`/exit`), then send this again: two at once would lose history."
+            return Refused(what, todo)
         except OSError as fault:
             return Refused("Claude Code could not be started.", "Send it again.", str(fault))
         if process is None:
@@ -142,6 +154,7 @@ class Session:
             process = None if self._fork_is_due else self._s.runner.take(self.thread)
             if process is None and not self._fork_is_due:
                 await self._s.runner.stop(self.thread)
+                await self._refuse_if_held()
                 await self.compacting.before(turn)
             if turn.over:
                 self._s.runner.release(self.thread)
@@ -159,6 +172,27 @@ class Session:
                 await self._s.store.durable()
             self._listen(process)
             return process
+
+    async def _refuse_if_held(self) -> None:
+        """Two processes on one session would each write a history of their own."""
+        record = self._record
+        if record.sid is not None:
+            pid = await asyncio.to_thread(catalogue.held, self._s.projects, record.sid, record.cwd)
+            if pid is not None:
+                raise _Held(pid)
+
+    async def release(self, active: ActiveTurn | None) -> bool:
+        """End the process and keep the session; false if a turn runs, and then nothing is done."""
+        if active is not None or self._record.turn is not None:
+            return False
+        seat = self._s.runner.retire(self.thread)
+        if seat is not None:
+            await self._s.runner.end(seat)
+        return True
+
+    def spent(self) -> Refused | None:
+        """Why no turn may start, if the day's budget is used up."""
+        return self._s.spending.refusal()
 
     async def serve(self) -> None:
         """Do what was asked for by a command, unless a turn runs: that one's end comes first."""

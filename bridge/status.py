@@ -34,20 +34,31 @@ def measure(info: Process) -> Tree | None:
     return Tree(len(family), age(shim), rss(shim.pid) + sum(rss(who.pid) for who in family))
 
 
-def status_text(record: Record, active: ActiveTurn | None, tree: Tree | None, *, now: float) -> str:
-    """All that there is to know about a thread, a line each."""
+def status_text(
+    record: Record,
+    active: ActiveTurn | None,
+    tree: Tree | None,
+    *,
+    now: float,
+    chosen: str = "",
+) -> str:
+    """All that there is to know about a thread, a line each; `chosen` is what holds for it."""
     usage = record.usage
     share = f" ({usage.context_tokens / usage.context_window:.0%})" if usage.context_window else ""
     window = f" of {tokens(usage.context_window)}" if usage.context_window else ""
     fork = " · forks at the next message" if record.pending_fork else ""
     model = usage.model or record.settings.model or "not known yet"
-    chosen = record.settings.permission_mode
+    if record.settings.model and record.settings.model != model:
+        model += f" (chosen: {record.settings.model})"
+    branch = f" · branch {code(record.worktree.branch)}" if record.worktree else ""
+    mode = record.settings.permission_mode
     lines = [
         f"**Session** `{record.sid or 'none yet'}`{fork}",
-        f"**Folder** {code(clip_start(record.cwd, _LONGEST_PATH))}",
+        f"**Folder** {code(clip_start(record.cwd, _LONGEST_PATH))}{branch}",
         f"**Model** {escaped(clip(model, _LONGEST_PATH))}",
         f"**Context** {tokens(usage.context_tokens)}{window}{share}",
-        *([f"**Permissions** mode {code(chosen)}"] if chosen else []),
+        *([f"**Permissions** mode {code(mode)}"] if mode else []),
+        *([f"**Chosen** {chosen}"] if chosen else []),
         f"**Used** {usage.turns} turns · ${usage.cost_usd:.2f}",
     ]
     if active is not None:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,6 @@ from hypothesis import strategies as st
 
 from bridge import catalogue
 from bridge.catalogue import Listed
-from compaction.sibling import attached
 from tests.compaction.transcript.sessions import Session, name, text
 
 CWD = "/home/me"
@@ -102,15 +103,31 @@ def test_words_in_any_order_find_a_session(tmp_path: Path) -> None:
     assert [s.sid for s in catalogue.matching(found, found[0].sid[:8])] == [found[0].sid]
 
 
-def test_a_session_that_a_process_has_open_has_a_holder_unless_it_is_ours(tmp_path: Path) -> None:
+def register(root: Path, pid: int, sid: str) -> None:
+    folder = root / "sessions"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{pid}.json").write_text(json.dumps({"pid": pid, "sessionId": sid}))
+
+
+def test_a_session_that_a_process_has_open_has_a_holder(tmp_path: Path) -> None:
     path = put(tmp_path, 1)
     assert catalogue.holder(path) is None
-    register = tmp_path / "sessions"
-    register.mkdir()
-    me = os.getpid()
-    (register / f"{me}.json").write_text(json.dumps({"pid": me, "sessionId": path.stem}))
-    assert attached(path) == catalogue.holder(path) == me
-    assert catalogue.holder(path, lambda pid: pid == me) is None
+    register(tmp_path, os.getpid(), path.stem)
+    assert catalogue.holder(path) == os.getpid()
+    assert catalogue.held(projects(tmp_path), path.stem, CWD) == os.getpid()
+    assert catalogue.held(projects(tmp_path), name(9), CWD) is None
+
+
+def test_a_process_that_has_ended_holds_nothing(tmp_path: Path) -> None:
+    path = put(tmp_path, 1)
+    ended = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
+    assert ended.stdout is not None
+    ended.stdout.read()
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+    register(tmp_path, ended.pid, path.stem)
+    assert catalogue.holder(path) is None
+    ended.stdout.close()
+    ended.wait()
 
 
 @given(st.text(max_size=300), st.floats(0, 1e8), st.integers(0, 10**11))
