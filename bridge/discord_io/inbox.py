@@ -193,8 +193,10 @@ class Inbox:
 
     def _record(self, guild: int, parent: int | None, message: discord.Message) -> Record:
         now = time.time()
+        chosen = self._store.channel(parent or 0)
         return Record(
-            cwd=str(self._config.project_dir),
+            cwd=chosen.project or str(self._config.project_dir),
+            settings=chosen.settings,
             guild=guild,
             parent=parent,
             owner=message.author.id,
