@@ -34,7 +34,7 @@ from bridge.protocol import (
     Delta,
     Event,
 )
-from bridge.render import Renderer
+from bridge.render.pages import Pages
 from bridge.runner import Seat
 from bridge.services import Services
 from bridge.session import Session
@@ -289,7 +289,8 @@ class Conversation:
             prompt_id=prompt,
             generation=record.generation,
             started=begun.started if begun else time.time(),
-            renderer=Renderer(cwd=record.cwd),
+            renderer=Pages(cwd=record.cwd),
+            narration=Narration(begun.asked if begun else ()),
             reply=self._reply(begun)
             if begun
             else self._s.outbox.reply(self.thread, f"{time.time_ns():x}"),
@@ -419,10 +420,10 @@ class Conversation:
     async def _show_again(self, over: Turn, reply: Reply) -> None:
         """After a restart: say the last words of a turn that Discord does not have yet."""
         known = await self.session.records(over.prompt_id, past=True)
-        narration = Narration()
+        narration = Narration(over.asked)
         narration.recover(known.records[1:])
         narration.close()
-        renderer = Renderer(cwd=self.record.cwd)
+        renderer = Pages(cwd=self.record.cwd)
         reply.finish(contents(renderer, narration.segments, over.tail))
         await self._delivered(over.prompt_id, reply)
 

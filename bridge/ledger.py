@@ -70,6 +70,14 @@ def _with_replies(
     return record.model_copy(update={"turn": turn, "unsent": unsent})
 
 
+def asked(record: Record, tool_use_id: str) -> Record:
+    """In the turn in flight people were asked about a call."""
+    if record.turn is None:
+        return record
+    turn = record.turn.model_copy(update={"asked": (*record.turn.asked, tool_use_id)})
+    return record.model_copy(update={"turn": turn})
+
+
 def retried(record: Record, prompt_id: str, attempt: int) -> Record:
     """The turn in flight is asked again under a new prompt id."""
     if record.turn is None:

@@ -5,6 +5,7 @@ back from the transcript after a restart: ids decide, not order alone.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -21,14 +22,15 @@ from bridge.protocol import (
     ToolUseBlock,
 )
 from bridge.protocol.events import ApiUsage, parse_object
-from bridge.render.reply import Note, Segment, Text, Tool
+from bridge.render.segments import Break, Note, Part, Segment, Text, Tool
 
 
 class Narration:
     """The segments of one reply, in the order in which Claude produced them."""
 
-    def __init__(self) -> None:
-        """An empty reply."""
+    def __init__(self, breaks: Iterable[str] = ()) -> None:
+        """An empty reply; `breaks` are the ids of calls about which people were asked before."""
+        self._breaks = set(breaks)
         self._segments: dict[str, Segment] = {}
         self._seen: set[str] = set()
         self._open: dict[str, str] = {}
@@ -48,11 +50,14 @@ class Narration:
         """The model has begun to answer."""
 
     @property
-    def segments(self) -> list[Segment]:
+    def segments(self) -> list[Part]:
         """All that is to be shown now; a passing note (a retry) stands last."""
-        shown = [
-            s for s in self._segments.values() if not isinstance(s, Text) or s.markdown.strip()
-        ]
+        shown: list[Part] = []
+        for segment in self._segments.values():
+            if not isinstance(segment, Text) or segment.markdown.strip():
+                shown.append(segment)
+            if isinstance(segment, Tool) and segment.id in self._breaks:
+                shown.append(Break())
         return [*shown, self._passing] if self._passing else shown
 
     @property
@@ -79,6 +84,10 @@ class Narration:
     def deny(self, tool_use_id: str) -> None:
         """The person refused this call; its error is not the tool's."""
         self._denied.add(tool_use_id)
+
+    def split(self, tool_use_id: str) -> None:
+        """People are asked about this call: what comes after it is shown below the question."""
+        self._breaks.add(tool_use_id)
 
     def agent_of(self, tool_use_id: str) -> str:
         """The description of the subagent that made a call; nothing if none did."""

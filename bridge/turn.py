@@ -10,8 +10,8 @@ from bridge.outcome import Answered, Died, Limit, Outcome, Stopped, TimedOut
 from bridge.process import Exit, LiveProcess
 from bridge.prompt import Prompt
 from bridge.protocol import CommandLifecycle, Event, Result
-from bridge.render import Renderer
-from bridge.render.segments import Segment
+from bridge.render.pages import Pages
+from bridge.render.segments import Part
 from state import Queued
 
 _NAMESPACE = uuid.UUID("5b0c2f0e-5c0f-5d0e-9f0a-7a3c1d2e4f60")
@@ -22,7 +22,7 @@ def prompt_id(message: int, generation: int, attempt: int) -> str:
     return str(uuid.uuid5(_NAMESPACE, f"{message}/{generation}/{attempt}"))
 
 
-def contents(renderer: Renderer, segments: list[Segment], tail: str) -> list[str]:
+def contents(renderer: Pages, segments: list[Part], tail: str) -> list[str]:
     """The messages that show a whole reply; a tail that is no footer has one of its own."""
     if tail.startswith("-# "):
         return renderer.render(segments, footer=tail)
@@ -45,7 +45,7 @@ class ActiveTurn:
     prompt_id: str
     generation: int
     started: float
-    renderer: Renderer
+    renderer: Pages
     reply: Reply
     narration: Narration = field(default_factory=Narration)
     done: asyncio.Future[Outcome] = field(

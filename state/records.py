@@ -100,6 +100,8 @@ class Turn(Model):
     attempt: Annotated[int, Field(ge=1)] = 1
     fork: bool = False
     """The turn is to begin a fork of the thread's session, and has not proved that it did."""
+    asked: tuple[Text, ...] = ()
+    """The calls about which people were asked; the answer goes on below each of the questions."""
     tail: Text = ""
     """What stands below the answer (footer, error), once the turn is over."""
 

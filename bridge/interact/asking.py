@@ -3,8 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any
 
+from bridge import ledger
 from bridge.interact.approvals import Approvals, Question
 from bridge.interact.controls import can_be_chosen
 from bridge.interact.verdict import mode_after
@@ -45,6 +47,7 @@ class Asking:
             todo = "Ask in plain text instead: the person answers with the next message."
             process.send(reply_line(request.request_id, deny(todo)))
         else:
+            self._split(wanted.tool_use_id)
             agent = self._agent(wanted)
             question = Question(thread=self._thread, request=wanted, agent=agent)
             self._spawn(self._ask(process, request.request_id, question))
@@ -65,6 +68,14 @@ class Asking:
             return False
         self._store.update(self._thread, lambda record: record.with_seen(item.message))
         return True
+
+    def _split(self, call: str) -> None:
+        """Let the reply go on below the question, after a restart of the bot, too."""
+        if (turn := self._active()) is not None:
+            turn.narration.split(call)
+            turn.refresh()
+            change = partial(ledger.asked, tool_use_id=call)
+            self._store.update(self._thread, change, generation=turn.generation)
 
     def _agent(self, request: PermissionRequest) -> str:
         """The description of the subagent that asks; nothing if Claude itself does."""

@@ -86,7 +86,9 @@ def _plan(request: PermissionRequest, plan: str, agent: str) -> Body:
         contents = render([Text(f"{head}\n\n{plan}")], limit=MESSAGE_LIMIT - _ANSWER_ROOM)
         if len(contents) <= _PLAN_MESSAGES:
             return Body(contents)
-    contents = render([Text(f"{head}\n\n{plan[: 4 * MESSAGE_LIMIT]}")], limit=MESSAGE_LIMIT - _ANSWER_ROOM)
+    contents = render(
+        [Text(f"{head}\n\n{plan[: 4 * MESSAGE_LIMIT]}")], limit=MESSAGE_LIMIT - _ANSWER_ROOM
+    )
     note = f"📎 **This is only the beginning.** All {len(plan):,} characters are in the file."
     return Body([*contents[: _MESSAGES - 1], note], file)
 

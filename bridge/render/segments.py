@@ -33,4 +33,10 @@ class Note:
     text: str
 
 
+@dataclass(frozen=True)
+class Break:
+    """A person was asked something here: what follows stands below that."""
+
+
 Segment = Text | Tool | Note
+Part = Segment | Break

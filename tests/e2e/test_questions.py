@@ -123,3 +123,22 @@ async def test_a_stop_closes_the_question_and_a_message_is_a_turn_again(rig: Rig
     await closed(rig, thread, "no longer asked")
     await rig.say(thread, "go on")
     await rig.answer(thread, "Echo #2: go on")
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGKILL])
+async def test_the_reply_goes_on_below_the_question(
+    rig: Rig, number: signal.Signals | None
+) -> None:
+    thread = await rig.open("STEPS: SAY: Before. ;; ASK Which way? ;; SAY: After all of it.")
+    shown = await asked(rig, thread)
+    if number is not None:
+        await rig.restart(number)
+    await (await press(rig, thread, shown, "The long way")).acked()
+    await rig.settled(thread, 1)
+    await closed(rig, thread, "✅ answered by")
+    mine = [m for m in rig.discord.messages(thread) if m["author"]["id"] == rig.discord.bot["id"]]
+    before, between, after = (m["content"] for m in mine)
+    assert before.startswith("Before.")
+    assert between.startswith("❓ **Claude asks**")
+    assert after.startswith("After all of it.")
+    assert "✅ **AskUserQuestion**" in before
