@@ -106,7 +106,7 @@ async def test_waiting_for_a_free_place_is_shown_until_there_is_one(rig: Rig) ->
 
 @pytest.mark.settings(CLAUDE_CODE_MAX_RETRIES="1", BRIDGE_MAX_PROCESSES="10")
 async def test_the_queue_goes_on_after_a_turn_that_fails(rig: Rig) -> None:
-    kinds = ("401", "429", "500", "overloaded-midstream", "prompt-too-long", "invalid")
+    kinds = ("401", "429", "500", "overloaded-midstream", "invalid")
 
     async def fails(kind: str) -> None:
         thread = await rig.open("SLOW 0.5 busy")
