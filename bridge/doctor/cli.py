@@ -60,7 +60,7 @@ async def _version(claude: Path, environ: Mapping[str, str]) -> Finding:
     first = version.text.strip().partition("\n")[0]
     if version.code != 0:
         return Finding(name, False, f"{claude} --version failed: {first or 'no output'}", _UPDATE)
-    missing = needed_flags() - set(re.findall(r"--[a-z][a-z-]*", usage.text))
+    missing = needed_flags() - set(re.findall(r"--[a-z][A-Za-z-]*", usage.text))
     if missing:
         detail = f"{first} at {claude} is too old: no {', '.join(sorted(missing))}"
         return Finding(name, False, detail, _UPDATE)
