@@ -116,7 +116,7 @@ def _permission(request: PermissionRequest, agent: str) -> Body:
 def _offer(request: PermissionRequest) -> str:
     """What the button *Allow for this session* would allow."""
     grant = grant_of(request)
-    return f"\n-# For this session: {clip(clean(grant.words), 500)}" if grant else ""
+    return f"\n-# For this session: {clean(grant.words)}" if grant else ""
 
 
 def _parts(request: PermissionRequest) -> tuple[str, list[tuple[str, str]]]:

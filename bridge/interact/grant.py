@@ -9,6 +9,9 @@ from bridge.render.inline import code
 
 _MODES = {"acceptEdits": "all edits of files here (mode `acceptEdits`)"}
 
+_LONGEST_WORDS = 500
+"""What takes more to say is not offered: nobody is to allow what cannot be seen."""
+
 
 @dataclass(frozen=True)
 class Grant:
@@ -31,10 +34,10 @@ def grant_of(request: PermissionRequest) -> Grant | None:
     ]
     rules = [pair for pair in known if pair[0]["type"] == "addRules"]
     chosen = rules or known[:1]
-    if not chosen:
+    words = ", ".join(words for _, words in chosen)
+    if not 0 < len(words) <= _LONGEST_WORDS:
         return None
-    updates = tuple({**update, "destination": "session"} for update, _ in chosen)
-    return Grant(updates, ", ".join(words for _, words in chosen))
+    return Grant(tuple({**update, "destination": "session"} for update, _ in chosen), words)
 
 
 def _words(update: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -85,11 +86,16 @@ def test_what_needs_many_messages_is_a_file_with_a_beginning(where: str, size: i
         {"command": f"curl -H 'x-api-key: {KEY}' # "},
         {"file_path": "key.pem", "content": PEM},
         {"edits": [{"new_string": PEM}], "content": KEY},
+        {"file_path": "k", "old_string": "a", "new_string": PEM},
     ],
 )
 def test_secrets_are_hidden_in_both(input: dict[str, Any], filler: str) -> None:
     padded = {k: v + filler if isinstance(v, str) else v for k, v in input.items()}
-    body = body_of(request(padded, description=f"use {KEY}"))
+    wanted = request(padded, description=f"use {KEY}")
+    if "old_string" in input:
+        wanted = wanted.model_copy(update={"tool_name": "Edit"})
+        assert "```diff" in body_of(wanted).contents[0]
+    body = body_of(wanted)
     assert (body.file is not None) == bool(filler)
     seen = "\n".join([*body.contents, body.file.data.decode() if body.file else ""])
     assert "***" in seen
@@ -128,3 +134,78 @@ def test_a_description_cannot_pass_for_the_command() -> None:
     assert body.contents[0].count("```") == 2
     assert "||" not in body.contents[0]
     assert "```sh\nrm -r it\n```" in body.contents[0]
+
+
+def edit(tool: str, **input: Any) -> Body:
+    return body_of(PermissionRequest(tool_name=tool, input=input))
+
+
+def test_edits_are_diffs_and_what_else_they_hold_is_shown() -> None:
+    one = edit("Edit", file_path="/a/f.py", old_string="x\n", new_string="y\n", replace_all=True)
+    (shown,) = one.contents
+    assert "asks for permission: /a/f.py" in shown
+    assert "```diff\n-x\n+y\n```" in shown
+    assert '"replace_all": true' in shown
+    plain_edit = edit("Edit", file_path="f", old_string="x", new_string="y", replace_all=False)
+    assert "replace_all" not in plain_edit.contents[0]
+    both = [
+        {"old_string": "a", "new_string": "b"},
+        {"old_string": "c", "new_string": "d", "replace_all": True},
+    ]
+    (shown,) = edit("MultiEdit", file_path="f", edits=both).contents
+    assert "-a\n+b\n\nevery place:\n-c\n+d" in shown
+
+
+def test_an_edit_of_an_unknown_form_is_shown_as_it_is() -> None:
+    for odd in ({"old_string": "a", "new_string": "b", "more": "hidden"}, {"old_string": 1}, "x"):
+        (shown,) = edit("MultiEdit", file_path="f", edits=[odd]).contents
+        assert "diff" not in shown
+        assert json.dumps(odd if isinstance(odd, str) else next(iter(odd))) in shown
+        if isinstance(odd, dict) and "more" in odd:
+            assert "hidden" in shown
+    (shown,) = edit("Edit", file_path="f", old_string="a", new_string="b", more="hidden").contents
+    assert "hidden" in shown
+
+
+def test_a_write_is_compared_with_what_is_there(tmp_path: Path) -> None:
+    file = tmp_path / "f"
+    file.write_text("a\nb\n")
+    (shown,) = edit("Write", file_path=str(file), content="a\nc\n").contents
+    assert "```diff\n a\n-b\n+c\n```" in shown
+    file.write_bytes(b"\xff\xfe")
+    for path in (file, tmp_path, tmp_path / "new", "/dev/zero", "\0"):
+        (shown,) = edit("Write", file_path=str(path), content="a\nc\n").contents
+        assert "```diff\n+a\n+c\n```" in shown
+
+
+def test_a_subagent_is_named_harmlessly() -> None:
+    body = body_of(request({"command": "ls"}), "look @everyone **here**\n" + "x" * 500)
+    head = body.contents[0].partition("\n")[0]
+    assert head.endswith("asks for permission")
+    assert "@everyone" not in head
+    assert len(head) < 300
+
+
+def test_questions_that_need_many_messages_are_a_file() -> None:
+    options = [{"label": f"way {n}", "description": "words " * 900} for n in range(4)]
+    asked = {"questions": [{"question": "Which?", "options": options}]}
+    body = body_of(PermissionRequest(tool_name="AskUserQuestion", input=asked))
+    assert body.file is not None
+    assert "way 3" in body.file.data.decode()
+    assert len(body.contents) <= 3
+
+
+@pytest.mark.parametrize("size", [1, 300, 3_000, 12_000, 100_000])
+def test_a_plan_is_there_in_full(size: int) -> None:
+    plan = "\n".join(f"- step {n} `x`" for n in range(size // 10)) + "\n\nthe end"
+    body = body_of(PermissionRequest(tool_name="ExitPlanMode", input={"plan": plan}))
+    whole = body.file.data.decode() if body.file else "\n".join(body.contents)
+    assert "the end" in whole
+    assert all(f"step {n} " in whole for n in range(size // 10))
+    closed = body.closed("✅ " + "é" * 900)
+    assert len(closed.encode("utf-16-le")) // 2 <= MESSAGE_LIMIT
+
+
+def test_a_plan_without_words_is_shown_as_a_request() -> None:
+    body = body_of(PermissionRequest(tool_name="ExitPlanMode", input={}))
+    assert "asks for permission" in body.contents[0]
