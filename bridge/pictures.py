@@ -17,8 +17,8 @@ MAX_BYTES = 3_750_000
 """The API takes 5 MB of base64, which are 3.75 MB of image."""
 MAX_EDGE = 2000
 """Pixels; the API refuses larger ones in requests with many images (and any over 8000)."""
-MAX_PIXELS = 64_000_000
-"""What is decoded at most: 256 MB of memory. A JPEG is decoded at a fraction of its size."""
+MAX_PIXELS = 40_000_000
+"""What is decoded at most: 160 MB of memory. A JPEG is decoded at a fraction of its size."""
 
 _MEDIA = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 _READ = (*_MEDIA, "BMP", "TIFF", "ICO", "PPM", "AVIF")
