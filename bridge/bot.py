@@ -22,6 +22,7 @@ from bridge.discord_io.attachments import Downloads
 from bridge.discord_io.backlog import Backlog
 from bridge.discord_io.inbox import Inbox
 from bridge.discord_io.outbox import Outbox
+from bridge.interact import forms
 from bridge.interact.approvals import Approvals
 from bridge.interact.controls import AnswerButton, ChoiceMenu
 from bridge.launch import Launcher
@@ -251,6 +252,10 @@ class Bridge(discord.Client):
         """A private thread speaks to its members only."""
         if thread.me is None and self.store.get(thread.id) is not None:
             await thread.join()
+
+    async def on_interaction(self, interaction: discord.Interaction[discord.Client]) -> None:
+        """A form was sent; buttons, menus and commands find their own way."""
+        await forms.submitted(self.approvals, interaction)
 
     # --- what goes on by itself -----------------------------------------------------------------
     def _hear(self) -> None:

@@ -1,17 +1,14 @@
 """The buttons, menus and forms below a request; found again by their ids after a restart."""
 
-import logging
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-import aiohttp
 import discord
 
-from bridge.access import NOT_ALLOWED
 from bridge.interact import verdict
-from bridge.interact.acknowledge import acknowledge, whisper
+from bridge.interact.acknowledge import whisper
+from bridge.interact.forms import EXPIRED, WordsForm, may, opens_form, show, told
 from bridge.interact.grant import grant_of
 from bridge.protocol import PermissionRequest
 from bridge.protocol.questions import PLAN, Asked, Choice, questions_of
@@ -22,26 +19,11 @@ from bridge.render.reply import clean
 if TYPE_CHECKING:
     from bridge.interact.approvals import Approvals
 
-log = logging.getLogger(__name__)
-
-EXPIRED = "⌛ This question has expired: it was answered, or its turn is over."
 OTHER = "other"
 MOST_QUESTIONS = 4
 """Menus that a message holds beside the row of buttons."""
-MOST_CHOICES = 24
-_FORM_TIMEOUT = 3600.0
-_LONGEST_WORDS = 4000
+MOST_CHOICES = 12
 _BUTTONS_IN_A_ROW = 5
-
-
-@dataclass(frozen=True)
-class _Form:
-    """What is asked in a form of one field before a button counts."""
-
-    title: str
-    label: str
-    required: bool
-    take: Callable[["Approvals", str, str, str], bool]
 
 
 def controls(
@@ -146,16 +128,16 @@ class AnswerButton(
     async def callback(self, interaction: discord.Interaction[Any]) -> None:
         """Pass the word on, and acknowledge: neither waits for the other."""
         approvals = self._approvals or interaction.client.approvals
-        if not await _may(approvals, interaction):
+        if not await may(approvals, interaction):
             return
         request = approvals.request(self._request_id)
         if request is None:
             await whisper(interaction, EXPIRED)
-        elif (form := _form(self._word)) is not None:
-            await _show(interaction, WordsForm(approvals, self._request_id, form))
+        elif opens_form(self._word):
+            await show(interaction, WordsForm(self._request_id, self._word))
         else:
             by = interaction.user.display_name
-            await _told(interaction, self._press(approvals, request, by))
+            await told(interaction, self._press(approvals, request, by))
 
     def _press(self, approvals: "Approvals", request: PermissionRequest, by: str) -> bool:
         match self._word:
@@ -228,7 +210,7 @@ class ChoiceMenu(
     async def callback(self, interaction: discord.Interaction[Any]) -> None:
         """Take what was chosen; *Other* asks for it in a form."""
         approvals: Approvals = interaction.client.approvals
-        if not await _may(approvals, interaction):
+        if not await may(approvals, interaction):
             return
         request = approvals.request(self._request_id)
         questions = questions_of(request) if request else ()
@@ -238,18 +220,15 @@ class ChoiceMenu(
         data = cast("dict[str, Any]", interaction.data or {})
         chosen = [str(value) for value in data.get("values", ())]
         options = questions[self._index].options
-        labels = [
-            options[int(value)].label
-            for value in chosen
-            if value.isdecimal() and int(value) < len(options)
-        ]
+        numbers = [int(value) for value in chosen if value.isdecimal()]
+        labels = [options[number].label for number in numbers if number < len(options)]
         if OTHER in chosen:
-            form = _words_form(self._index, labels)
-            await _show(interaction, WordsForm(approvals, self._request_id, form))
+            word = ".".join([f"other{self._index}", *map(str, numbers)])
+            await show(interaction, WordsForm(self._request_id, word))
         elif labels:
             by = interaction.user.display_name
             words = ", ".join(labels)
-            await _told(interaction, approvals.choose(self._request_id, self._index, words, by))
+            await told(interaction, approvals.choose(self._request_id, self._index, words, by))
 
 
 def _options(asked: Asked, said: str | None) -> list[discord.SelectOption]:
@@ -269,96 +248,3 @@ def _options(asked: Asked, said: str | None) -> list[discord.SelectOption]:
         for option in options:
             option.default = option is first
     return [*options, discord.SelectOption(label="Other …", value=OTHER)]
-
-
-class WordsForm(discord.ui.Modal):
-    """A form with one field for a person's own words."""
-
-    def __init__(self, approvals: "Approvals", request_id: str, form: _Form) -> None:
-        """`form` says what is asked and what becomes of it."""
-        super().__init__(title=form.title, timeout=_FORM_TIMEOUT)
-        self._approvals = approvals
-        self._request_id = request_id
-        self._form = form
-        self._field: discord.ui.TextInput[WordsForm] = discord.ui.TextInput(
-            style=discord.TextStyle.paragraph,
-            custom_id="words",
-            required=form.required,
-            max_length=_LONGEST_WORDS,
-        )
-        self.add_item(discord.ui.Label(text=form.label, component=self._field))
-
-    async def on_submit(self, interaction: discord.Interaction[Any], /) -> None:
-        """Take the words, if the request is still open."""
-        if not await _may(self._approvals, interaction):
-            return
-        words, by = self._field.value.strip(), interaction.user.display_name
-        if not words and self._form.required:
-            await whisper(interaction, "That was empty: nothing is answered yet.")
-            return
-        await _told(interaction, self._form.take(self._approvals, self._request_id, words, by))
-
-
-def _form(word: str) -> _Form | None:
-    """The form that a button opens, if it opens one."""
-    match word:
-        case "why":
-            return _Form(
-                "Deny with a reason",
-                "What should Claude know?",
-                True,
-                lambda approvals, request, words, by: approvals.answer(
-                    request, verdict.denied(by, words)
-                ),
-            )
-        case "keep":
-            return _Form(
-                "Keep planning",
-                "What is to be different?",
-                False,
-                lambda approvals, request, words, by: approvals.answer(
-                    request, verdict.kept_planning(by, words)
-                ),
-            )
-        case _ if found := re.fullmatch(r"other(\d+)", word):
-            return _words_form(int(found[1]), [])
-        case _:
-            return None
-
-
-def _words_form(index: int, labels: list[str]) -> _Form:
-    """The form for an answer of one's own, beside those that were chosen."""
-    return _Form(
-        "Another answer",
-        "Your answer",
-        True,
-        lambda approvals, request, words, by: approvals.choose(
-            request, index, ", ".join([*labels, words]), by
-        ),
-    )
-
-
-async def _may(approvals: "Approvals", interaction: discord.Interaction[Any]) -> bool:
-    """Let each interaction of a permitted person through once."""
-    if not approvals.deliveries.first(interaction):
-        return False
-    if not approvals.permits(interaction.user):
-        await whisper(interaction, NOT_ALLOWED)
-        return False
-    return True
-
-
-async def _told(interaction: discord.Interaction[Any], counts: bool) -> None:
-    """Say that an answer was taken, or came too late."""
-    if counts:
-        await acknowledge(interaction)
-    else:
-        await whisper(interaction, EXPIRED)
-
-
-async def _show(interaction: discord.Interaction[Any], form: WordsForm) -> None:
-    """Open a form; if Discord does not take it, the person presses again."""
-    try:
-        await interaction.response.send_modal(form)
-    except (discord.HTTPException, aiohttp.ClientError, OSError) as fault:
-        log.info("a form was not shown: %s", fault)

@@ -336,3 +336,16 @@ async def test_a_message_does_not_answer_a_permission_but_waits_its_turn(rig: Ri
     assert question(rig, thread) == shown
     await (await press(rig, thread, shown, "Deny")).acked()
     await rig.answer(thread, "Echo #2: what is that for?")
+
+
+@DEFAULT
+async def test_a_form_that_was_open_over_a_restart_counts(rig: Rig) -> None:
+    thread = await rig.open("RUN: touch made")
+    shown = await asked(rig, thread)
+    opened = await press(rig, thread, shown, "Deny with a reason")
+    await rig.until(lambda: opened.modal is not None, within=30, what="a form opens")
+    await rig.restart(signal.SIGKILL)
+    await (await fill(rig, opened, "not now")).acked()
+    await rig.answer(thread, "Tool said: The person denied this: not now")
+    await closed(rig, thread, "🚫 denied by")
+    await rig.settled(thread, 1)
