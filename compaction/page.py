@@ -27,6 +27,9 @@ SAID = 1200
 
 _GAP = re.compile(r"\[… (\d+)(?: lines? omitted …)?\]$")
 
+REMOVED = frozenset({"stub", "drop_result", "drop_call"})
+"""Actions after which nothing stays but what tells of it."""
+
 Part = tuple[int, str]
 """A run of text: 1 it stays, 0 it went, 2 it is ours and tells what is not shown."""
 
@@ -104,6 +107,8 @@ def _look(call: Call, use: ToolUse, text: str, room: int) -> dict[str, Any]:
     """The texts of a call that can be looked at, and how many lines of all of them stay."""
     if holds_credential(use.input, text):
         return {"parts": [(2, "Not shown: it looks like it holds credentials.")], "lines": None}
+    if call.action in REMOVED:
+        return {"parts": list(_within([(0, text)], room)), "lines": None}
     left = text if call.left is None else call.left
     found = [*_of_input(use.input, call.input), *parts(text, left)]
     stays = sum(part.count("\n") + 1 for kind, part in found if kind)

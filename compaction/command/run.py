@@ -53,23 +53,37 @@ def _compact(options: argparse.Namespace, path: Path) -> int:
         say("read")
         transcript = Transcript.read(path)
         outcome = compact_session(path, request, transcript=transcript, progress=say)
-    if options.html:
-        # Text cut in half by a host may hold lone surrogates, which have no UTF-8.
-        html = page(outcome, transcript.messages).encode("utf-8", "replace")
-        save(Path(options.html), html)
+    fault = _report(options, outcome, transcript)
     if options.json:
         _print_json(outcome.to_json())
     else:
-        _print(*_lines(outcome, options))
-    return 0
+        _print(*_lines(outcome, options, reported=not fault))
+    if fault:
+        sys.stderr.write(f"There is no report: {table.plain(fault)}\n")
+    return 1 if fault else 0
 
 
-def _lines(outcome: Outcome, options: argparse.Namespace) -> list[str]:
+def _report(options: argparse.Namespace, outcome: Outcome, transcript: Transcript) -> str:
+    """Write the report, if one is wanted; why that was not possible, or nothing.
+
+    The session is there by then: whoever lacks the report must still be told of it.
+    """
+    if options.html:
+        # Text cut in half by a host may hold lone surrogates, which have no UTF-8.
+        html = page(outcome, transcript.messages).encode("utf-8", "replace")
+        try:
+            save(Path(options.html), html)
+        except OSError as error:
+            return str(error)
+    return ""
+
+
+def _lines(outcome: Outcome, options: argparse.Namespace, *, reported: bool) -> list[str]:
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size((100, 24)).columns
     shown = table.decisions(outcome.calls, width, every=options.all, colour=colour)
     notes = [f"note: {table.plain(note)}" for note in outcome.notes]
-    report = [f"report: {options.html}"] if options.html else []
+    report = [f"report: {options.html}"] if options.html and reported else []
     if outcome.sid is None:
         last = "Nothing was written. Without --dry-run it is."
     else:

@@ -100,6 +100,16 @@ def test_a_report_is_for_its_owner_only_and_replaces_a_former_one(run: Run, tmp_
     assert shown, "--all shows what is kept, too"
 
 
+def test_a_session_is_told_of_although_its_report_cannot_be_written(
+    run: Run, tmp_path: Path
+) -> None:
+    path = save(working(24), tmp_path)
+    done = run(str(path), "--html", "no/such/folder.html")
+    assert done.returncode == 1
+    assert "next: claude --resume" in done.stdout and "report:" not in done.stdout
+    assert done.stderr.startswith("There is no report: ")
+
+
 def test_a_report_that_cannot_be_written_leaves_the_former_one(tmp_path: Path) -> None:
     taken = tmp_path / "report.html"
     (taken / "inside").mkdir(parents=True)
