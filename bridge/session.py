@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from bridge import catalogue, history, ledger
+from bridge import catalogue, history, ledger, tuning
 from bridge.compacting import Compacting
 from bridge.history import TurnRecords
 from bridge.launch import Launch
@@ -19,7 +19,7 @@ from bridge.protocol import Event, user_line
 from bridge.render.trouble import trouble
 from bridge.services import Services
 from bridge.turn import ActiveTurn, Limits
-from state import Record
+from state import Record, Settings
 
 log = logging.getLogger(__name__)
 
@@ -159,7 +159,9 @@ class Session:
             if turn.over:
                 self._s.runner.release(self.thread)
                 return None
+            chosen = None
             if process is None:
+                chosen = self._record.settings
                 start = self._spawn(self._s.runner.start(self._launch(), lambda: _wait_line(turn)))
                 await asyncio.wait({start, turn.done}, return_when=asyncio.FIRST_COMPLETED)
                 if not start.done():
@@ -171,7 +173,17 @@ class Session:
                 # crash must know who serves the session.
                 await self._s.store.durable()
             self._listen(process)
+            if chosen is not None:
+                await self._retune(process, chosen)
             return process
+
+    async def _retune(self, process: LiveProcess, before: Settings) -> None:
+        """What was chosen while the process was being started counts from its first turn on."""
+        now, config = self._record.settings, self._s.config
+        if now.model != before.model:
+            await tuning.set_model(process, now.model, config)
+        if now.effort != before.effort:
+            await tuning.set_effort(process, now.effort, config)
 
     async def _refuse_if_held(self) -> None:
         """Two processes on one session would each write a history of their own."""

@@ -291,3 +291,27 @@ def test_tokens_add_up_and_the_context_is_the_last() -> None:
     usage = record.usage
     assert (usage.input_tokens, usage.output_tokens) == (6, 8)
     assert (usage.context_tokens, usage.context_window, usage.model) == (700, 1_000_000, "opus")
+
+
+def test_a_compacted_session_carries_on_with_the_total_that_its_copy_has() -> None:
+    record = ledger.counted(fresh(), result(total_cost_usd=0.5), 1000, "opus")
+    record = ledger.compacted(record.model_copy(update={"sid": SID}), OTHER, 300)
+    assert record.usage.context_tokens == 300
+    assert ledger.cost_of(record, result(total_cost_usd=0.6)) == pytest.approx(0.1)
+
+
+def test_a_resumed_session_costs_only_what_it_costs_from_now_on() -> None:
+    before = ledger.counted(with_turn(sid=SID), result(total_cost_usd=0.5), 1000, "opus")
+    record = ledger.resumed(before, OTHER, 2.0)
+    assert (record.sid, record.turn, record.queue) == (OTHER, None, ())
+    assert record.generation == before.generation + 1
+    assert [(past.sid, past.reason) for past in record.lineage] == [(SID, "resume")]
+    assert ledger.cost_of(record, result(total_cost_usd=2.25)) == pytest.approx(0.25)
+    assert record.usage.cost_usd == pytest.approx(0.5)
+
+
+def test_what_a_thread_spends_is_kept_by_day() -> None:
+    record = ledger.counted(fresh(), result(total_cost_usd=0.5), None, None)
+    record = ledger.counted(record, result(total_cost_usd=0.75), None, None)
+    assert sum(day.turns for day in record.days) == 2
+    assert sum(day.cost_usd for day in record.days) == pytest.approx(0.75)
