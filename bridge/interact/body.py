@@ -25,6 +25,7 @@ _ANSWER_ROOM = WORD_LIMIT + 10
 _MESSAGES = 3
 """What needs more messages is shown by its beginning, and is in a file as a whole."""
 _PLAN_MESSAGES = 8
+_REMARK = "\n-# Choose below, or write here what is to be different."
 _LONGEST_DESCRIPTION = 300
 _LONGEST_FILE = 1 << 20
 """Bytes up to which a file is read to show what a Write changes in it."""
@@ -52,7 +53,7 @@ def body_of(request: PermissionRequest, agent: str = "") -> Body:
     `agent` is the description of the subagent that asks, if one does.
     """
     if request.tool_name == PLAN and isinstance(plan := request.input.get("plan"), str):
-        return _plan(request, plan, agent)
+        return _plan(plan, agent)
     if questions := questions_of(request):
         return _questions(questions, agent)
     return _permission(request, agent)
@@ -78,19 +79,18 @@ def _questions(questions: Sequence[Asked], agent: str) -> Body:
     return Body([*contents[: _MESSAGES - 1], note], File("question.md", text.encode()))
 
 
-def _plan(request: PermissionRequest, plan: str, agent: str) -> Body:
+def _plan(plan: str, agent: str) -> Body:
     plan = clean(plan)
     head = f"📋 {_whose(agent)} has a plan" if agent else "📋 **Claude has a plan**"
-    file = File("plan.md", plan.encode())
+    limit = MESSAGE_LIMIT - _ANSWER_ROOM - len(_REMARK)
     if len(plan) <= _PLAN_MESSAGES * MESSAGE_LIMIT:
-        contents = render([Text(f"{head}\n\n{plan}")], limit=MESSAGE_LIMIT - _ANSWER_ROOM)
+        contents = render([Text(f"{head}\n\n{plan}")], limit=limit)
         if len(contents) <= _PLAN_MESSAGES:
-            return Body(contents)
-    contents = render(
-        [Text(f"{head}\n\n{plan[: 4 * MESSAGE_LIMIT]}")], limit=MESSAGE_LIMIT - _ANSWER_ROOM
-    )
+            return Body([*contents[:-1], contents[-1] + _REMARK])
+    contents = render([Text(f"{head}\n\n{plan[: 4 * MESSAGE_LIMIT]}")], limit=limit)
     note = f"📎 **This is only the beginning.** All {len(plan):,} characters are in the file."
-    return Body([*contents[: _MESSAGES - 1], note], file)
+    shown = [*contents[: _MESSAGES - 1], note + _REMARK]
+    return Body(shown, File("plan.md", plan.encode()))
 
 
 def _whose(agent: str) -> str:
