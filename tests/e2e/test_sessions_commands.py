@@ -113,7 +113,7 @@ async def test_a_session_has_one_thread(rig: Rig) -> None:
     await rig.settled(second, 1)
     assert f"<#{first}> has that session" in await rig.command(second, "resume", session=sid)
     await rig.command(first, "new")
-    await rig.say(second, "SLOW 20 gamma")
+    await rig.say(second, "SLOW 60 gamma")
     await rig.answer(second, "working")
     assert "A turn runs here" in await rig.command(second, "resume", session=sid)
     await rig.command(second, "stop")
@@ -162,7 +162,7 @@ async def test_sessions_lists_all_threads_with_their_states(rig: Rig) -> None:
     assert "no sessions yet" in await rig.command(rig.discord.general, "sessions")
     first = await rig.open("alpha")
     await rig.settled(first, 1)
-    second = await rig.open("SLOW 20 beta")
+    second = await rig.open("SLOW 60 beta")
     await rig.answer(second, "working")
     shown = await rig.command(rig.discord.general, "sessions")
     lines = shown.splitlines()
@@ -194,7 +194,7 @@ async def test_a_conversation_is_exported_as_a_file(rig: Rig) -> None:
 
 
 async def test_a_handoff_waits_for_the_turn_that_runs(rig: Rig) -> None:
-    thread = await rig.open("SLOW 20 alpha")
+    thread = await rig.open("SLOW 60 alpha")
     await rig.answer(thread, "working")
     shown = await rig.command(thread, "handoff")
     assert "no session here yet" in shown or "A turn runs here" in shown

@@ -67,6 +67,30 @@ async def test_model_and_effort_count_at_once_and_after_a_restart(rig: Rig) -> N
     assert "settings" not in rig.record(thread)
 
 
+@pytest.mark.settings(BRIDGE_MAX_PROCESSES="1")
+async def test_a_choice_made_while_a_turn_waits_for_a_process_counts_for_it(rig: Rig) -> None:
+    busy = await rig.open("SLOW 60 alpha")
+    await rig.answer(busy, "working")
+    thread = await rig.open("beta")
+    await rig.answer(thread, "Waiting for a free place")
+    assert "`sonnet`" in await rig.command(thread, "model", model="sonnet")
+    assert "`low`" in await rig.command(thread, "effort", effort="low")
+    await rig.command(busy, "stop")
+    await rig.answer(thread, "Echo #1: beta | saw:")
+    assert last(rig)[0].startswith("claude-sonnet")
+    assert last(rig)[1] == "low"
+
+
+async def test_a_change_in_mid_turn_counts_from_its_next_request_on(rig: Rig) -> None:
+    thread = await rig.open("RUN: until test -e go; do sleep 0.1; done")
+    await rig.answer(thread, "until test")
+    shown = await rig.command(thread, "model", model="haiku")
+    assert "from the next request of the turn that runs on" in shown
+    (rig.work / "go").touch()
+    await rig.settled(thread, 1)
+    assert last(rig)[0].startswith("claude-haiku")
+
+
 async def test_what_cannot_be_chosen_is_named_with_what_can(rig: Rig) -> None:
     thread = await rig.open("alpha")
     await rig.settled(thread, 1)
@@ -171,15 +195,15 @@ async def test_a_worktree_is_abandoned_only_after_confirmation_and_not_in_mid_tu
 ) -> None:
     git(rig.work, "init", "-q", "-b", "main")
     git(rig.work, "commit", "-q", "--allow-empty", "-m", "Begin")
-    thread = await rig.open("SLOW 20 alpha")
+    thread = await rig.open("SLOW 60 alpha")
     await rig.answer(thread, "working")
     assert "A turn runs here" in await rig.command(thread, "worktree")
     await rig.command(thread, "stop")
     await rig.command(thread, "worktree")
     path = rig.state / "worktrees" / thread
     (path / "draft").write_text("draft")
-    await rig.say(thread, "SLOW 20 beta")
-    await rig.asked("SLOW 20 beta", within=WITHIN)
+    await rig.say(thread, "SLOW 60 beta")
+    await rig.asked("SLOW 60 beta", within=WITHIN)
     shown = await rig.command(thread, "worktree", action="abandon", confirm=True)
     assert "A turn runs here" in shown
     assert path_is_there(path / "draft")
