@@ -62,6 +62,12 @@ async def known(rig: Rig) -> None:
     await rig.until(lambda: told.on(rig.discord.guild_id), within=WITHIN)
 
 
+async def spent(rig: Rig, thread: str, turns: int) -> dict[str, Any]:
+    """What a thread has spent, once that many turns of it stand on the disk."""
+    await rig.eventually(lambda: rig.record(thread).get("usage", {}).get("turns") == turns)
+    return rig.record(thread)["usage"]
+
+
 async def offered(rig: Rig, channel: str, typed: str) -> list[dict[str, Any]]:
     interaction = await rig.discord.autocomplete(channel, "resume", "session", typed)
     await rig.until(lambda: interaction.choices is not None, within=WITHIN)
@@ -73,7 +79,7 @@ async def test_a_session_of_the_terminal_goes_on_in_a_thread_and_back(rig: Rig) 
     thread = await rig.open("alpha")
     await rig.settled(thread, 1)
     old = await rig.session(thread)
-    before = rig.record(thread)["usage"]["cost_usd"]
+    before = (await spent(rig, thread, 1))["cost_usd"]
     async with terminal(rig, "--session-id", sid) as cli:
         await turn(cli, "terminal words")
         assert "has that session open" in await rig.command(thread, "resume", session=sid)
@@ -88,8 +94,7 @@ async def test_a_session_of_the_terminal_goes_on_in_a_thread_and_back(rig: Rig) 
     assert record["sid"] == sid
     assert (record["lineage"][-1]["sid"], record["lineage"][-1]["reason"]) == (old, "resume")
     # What the terminal had spent is not counted again.
-    await rig.settled(thread, 2)
-    usage = rig.record(thread)["usage"]
+    usage = await spent(rig, thread, 2)
     assert 0 < usage["cost_usd"] - before < usage["session_cost_usd"]
 
     shown = await rig.command(thread, "handoff")
