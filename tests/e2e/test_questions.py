@@ -2,7 +2,6 @@
 
 import json
 import signal
-from typing import Any
 
 import pytest
 
@@ -12,16 +11,14 @@ from tests.e2e.rig import Rig
 pytestmark = [pytest.mark.e2e, pytest.mark.settings(BRIDGE_PERMISSION_MODE="default")]
 
 
-def several(*, encoded: bool = False) -> str:
+def several() -> str:
     """A prompt that lets Claude ask two questions, of which the second takes several answers."""
     colours = [{"label": name, "description": f"It is {name}"} for name in ("red", "green")]
     meals = [{"label": name, "description": ""} for name in ("soup", "bread", "cake")]
-    questions: Any = [
+    questions = [
         {"question": "Colour?", "header": "Colour", "options": colours, "multiSelect": False},
         {"question": "Meals?", "header": "Meals", "options": meals, "multiSelect": True},
     ]
-    if encoded:
-        questions = json.dumps(questions)
     return f"TOOL: {json.dumps({'name': 'AskUserQuestion', 'input': {'questions': questions}})}"
 
 
