@@ -6,6 +6,7 @@ back from the transcript after a restart: ids decide, not order alone.
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -23,6 +24,10 @@ from bridge.protocol import (
 )
 from bridge.protocol.events import ApiUsage, parse_object
 from bridge.render.segments import Break, Note, Part, Segment, Text, Tool
+
+_THINKING = Note("💭 Thinking …", minor=True)
+_EXCERPT = 4000
+"""Characters that are kept of an output: half of its beginning, half of its end."""
 
 
 class Narration:
@@ -66,10 +71,10 @@ class Narration:
         texts = [s.markdown for s in self._segments.values() if isinstance(s, Text)]
         return "\n\n".join(texts)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, minor: bool = False) -> None:
         """Add a line of the bot itself."""
         self._notes += 1
-        self._segments[f"note:{self._notes}"] = Note(text)
+        self._segments[f"note:{self._notes}"] = Note(text, minor)
 
     def passing(self, text: str) -> None:
         """Say something that holds for the moment, "" nothing; it goes when the model speaks."""
@@ -190,7 +195,10 @@ class Narration:
                 self._count_output(body.get("usage"))
                 return False
             case "content_block_start":
-                return self._open_block(event.api_message_id, body)
+                was = self._passing
+                thinks = _object(body.get("content_block")).get("type") == "thinking"
+                self._passing = _THINKING if thinks else None
+                return self._open_block(event.api_message_id, body) or self._passing != was
             case "content_block_delta":
                 delta = _object(body.get("delta"))
                 key = _text_key(event.api_message_id, body)
@@ -235,10 +243,13 @@ class Narration:
                 changed = True
             elif isinstance(block, ToolUseBlock):
                 known = self._segments.get(f"tool:{block.id}")
-                state = known.state if isinstance(known, Tool) else "running"
-                detail = known.detail if isinstance(known, Tool) else ""
-                self._segments[f"tool:{block.id}"] = Tool(
-                    block.id, block.name, block.input, state, detail, agent
+                call = known if isinstance(known, Tool) else Tool(block.id, "", {}, "running")
+                self._segments[f"tool:{block.id}"] = replace(
+                    call,
+                    name=block.name,
+                    input=block.input,
+                    agent=agent,
+                    parent=event.parent_tool_use_id or "",
                 )
                 changed = True
         if event.parent_tool_use_id is None:
@@ -284,8 +295,8 @@ class Narration:
         else:
             state = "denied" if block.tool_use_id in self._denied else "error"
             detail = next((line for line in block.text.splitlines() if line.strip()), "")
-        self._segments[f"tool:{call.id}"] = Tool(
-            call.id, call.name, call.input, state, detail[:200], call.agent
+        self._segments[f"tool:{call.id}"] = replace(
+            call, state=state, detail=detail[:200], output=_excerpt(block.text)
         )
         return True
 
@@ -312,6 +323,12 @@ class Narration:
             case "status" if event.status == "compacting":
                 self._passing = Note("🗜️ Compacting the context …")
                 return True
+            case "task_notification":
+                call = self._segments.get(f"tool:{event.tool_use_id}")
+                if isinstance(call, Tool) and call.state == "running":
+                    return False  # it was waited for, and its result says the same
+                self.note(ended_task(event), minor=event.status == "completed")
+                return True
             case _:
                 return False
 
@@ -329,15 +346,26 @@ class Narration:
         """
         for key, call in self._segments.items():
             if isinstance(call, Tool) and call.state == "running":
-                self._segments[key] = Tool(
-                    call.id, call.name, call.input, "error", "not finished", call.agent
-                )
+                self._segments[key] = replace(call, state="error", detail="not finished")
         if self._failed:
             for key in self._api_errors:
                 self._segments.pop(key, None)
         self._segments.pop("text:result", None)
         if self._final not in self.text:
             self._segments["text:result"] = Text(self._final)
+
+
+def ended_task(event: System) -> str:
+    """What is said of a task in the background that has ended."""
+    lines = [line.strip() for line in event.summary.splitlines() if line.strip()]
+    about = f": {lines[0][:120]}" if lines else ""
+    return f"🔔 In the background, {event.status or 'ended'}{about}"
+
+
+def _excerpt(output: str) -> str:
+    if len(output) <= _EXCERPT:
+        return output
+    return f"{output[: _EXCERPT // 2]}\n…\n{output[-_EXCERPT // 2 :]}"
 
 
 def _text_key(message: str, body: dict[str, Any]) -> str:

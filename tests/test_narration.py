@@ -1,7 +1,7 @@
 """What a reply shows: each text once, whole and in order, however its events reach the bot."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -42,10 +42,11 @@ class Played:
         record = _results(f"r-{call}", None, block)
         self.written.append(record)
         self.say(record)
-        end: tuple[State, str] = ("error", "broken") if failed else ("ok", "")
+        state: State = "error" if failed else "ok"
+        detail = "broken" if failed else ""
         for at, segment in enumerate(self.shown):
             if isinstance(segment, Tool) and segment.id == call:
-                self.shown[at] = Tool(call, segment.name, segment.input, *end)
+                self.shown[at] = replace(segment, state=state, detail=detail, output=content)
 
     def events(self) -> list[Event]:
         return [parse_object(event) for event in self.stream]

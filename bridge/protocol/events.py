@@ -58,6 +58,9 @@ class System(Frame):
     retry_delay_ms: float = 0
     error_status: int | None = None
     tasks: tuple[BackgroundTask, ...] = ()
+    tool_use_id: str | None = None
+    summary: str = ""
+    """Of a task that has ended: what it came to."""
 
 
 class Delta(Frame):

@@ -2,6 +2,18 @@
 
 from bridge.render.reply import MESSAGE_LIMIT, Renderer, render
 from bridge.render.secrets import mask
-from bridge.render.segments import Note, Segment, Text, Tool
+from bridge.render.segments import Checklist, Note, Segment, Text, Tool
+from bridge.render.view import View
 
-__all__ = ["MESSAGE_LIMIT", "Note", "Renderer", "Segment", "Text", "Tool", "mask", "render"]
+__all__ = [
+    "MESSAGE_LIMIT",
+    "Checklist",
+    "Note",
+    "Renderer",
+    "Segment",
+    "Text",
+    "Tool",
+    "View",
+    "mask",
+    "render",
+]

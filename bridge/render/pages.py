@@ -4,13 +4,17 @@ from collections.abc import Sequence
 
 from bridge.render.reply import MESSAGE_LIMIT, Renderer
 from bridge.render.segments import Break, Part, Segment
+from bridge.render.view import View
+
+ALL = View("full")
 
 
 class Pages:
     """Renders a growing reply; at each `Break` a new message begins."""
 
-    def __init__(self, *, limit: int = MESSAGE_LIMIT, cwd: str = "") -> None:
-        """See `Renderer`."""
+    def __init__(self, *, limit: int = MESSAGE_LIMIT, cwd: str = "", view: View = ALL) -> None:
+        """See `Renderer`; `view` says what of the parts is shown."""
+        self.view = view
         self._limit = limit
         self._cwd = cwd
         self._renderers: list[Renderer] = []
@@ -22,7 +26,7 @@ class Pages:
 
         The footer stands below the last words, not in a message of its own.
         """
-        pages = _pages(parts)
+        pages = _pages(self.view.of(parts))
         while len(self._renderers) < len(pages):
             self._renderers.append(Renderer(limit=self._limit, cwd=self._cwd))
         last = len(pages) - 1

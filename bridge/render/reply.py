@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bridge.render.blocks import blocks
-from bridge.render.inline import escaped
-from bridge.render.lines import Line
+from bridge.render.checklist import checklist_lines
+from bridge.render.inline import broken_fences, escaped
+from bridge.render.lines import Line, fence
 from bridge.render.measure import visible
 from bridge.render.secrets import mask
-from bridge.render.segments import Note, Segment, Text, Tool
+from bridge.render.segments import Checklist, Note, Segment, Text, Tool
 from bridge.render.split import Splitter
-from bridge.render.tools import tool_line
+from bridge.render.tools import tool_block, tool_line
 
 __all__ = ["MESSAGE_LIMIT", "Note", "Renderer", "Segment", "Text", "Tool", "clean", "render"]
 
@@ -78,7 +79,7 @@ class Renderer:
                 for block in blocks(rest, growing=last and streaming):
                     splitter.push(block.lines)
             else:
-                splitter.push([_line(segment, self._cwd)])
+                splitter.push(_lines(segment, self._cwd))
             known = ""
         if footer:
             splitter.push([Line(footer, glued=True)])
@@ -104,10 +105,18 @@ def _continues(shown: tuple[Segment, ...], settled: _Settled) -> bool:
     return isinstance(growing, Text) and clean(growing.markdown).startswith(settled.text)
 
 
-def _line(segment: Tool | Note, cwd: str) -> Line:
-    if isinstance(segment, Tool):
-        return Line(clean(tool_line(segment, cwd=cwd)))
-    return Line(f"-# {clean(escaped(segment.text))}")
+def _lines(segment: Tool | Note | Checklist, cwd: str) -> list[Line]:
+    match segment:
+        case Note():
+            return [Line(f"-# {clean(escaped(segment.text))}")]
+        case Checklist():
+            return [Line(clean(line)) for line in checklist_lines(segment.items)]
+        case Tool():
+            line = Line(clean(tool_line(segment, cwd=cwd)))
+            language, text = tool_block(segment)
+            frame = fence(language)
+            below = broken_fences(clean(text)).split("\n") if visible(text) else []
+            return [line, *(Line(part, frame, glued=True) for part in below)]
 
 
 def _push_settled(splitter: Splitter, text: str) -> int:

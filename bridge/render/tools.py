@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urlsplit
 
+from bridge.render.diff import diff
 from bridge.render.inline import code, escaped, one_line
 from bridge.render.measure import clip, clip_start, width
+from bridge.render.secrets import mask
 from bridge.render.segments import Tool
 
 _COLUMNS = 120
@@ -18,6 +20,34 @@ _ICONS = {
     "denied": "⛔",
 }  # one unit each
 _LONGEST_DIFF = 400
+_BACKGROUND = " · in the background"
+_AGENTS = frozenset({"Agent", "Task"})
+_DISCORD = "mcp__discord__"
+_LABELS = {
+    f"{_DISCORD}send_file": "Send file",
+    f"{_DISCORD}react": "React",
+    f"{_DISCORD}rename_thread": "Rename thread",
+}
+_SILENT = _AGENTS | {
+    "AskUserQuestion",
+    "Edit",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "MultiEdit",
+    "NotebookEdit",
+    "Read",
+    "Skill",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskUpdate",
+    "TodoWrite",
+    "ToolSearch",
+    "Write",
+}
+_SHOWN_OF_A_DIFF = 10
+_SHOWN_OF_AN_OUTPUT = 8
+_BLOCK_COLUMNS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +70,60 @@ def tool_line(tool: Tool, *, cwd: str = "") -> str:
     agent = f"↳ {escaped(clip(one_line(tool.agent), 30))} · " if tool.agent else ""
     detail = f" · {escaped(clip(one_line(tool.detail), 40))}" if tool.detail.strip() else ""
     gist = _gist(tool, cwd)
-    room = _COLUMNS - sum(map(width, (label, agent, detail, gist.after))) - 4
+    progress = f" · {escaped(clip(one_line(tool.progress), 50))}" if tool.progress else ""
+    after = gist.after + progress + (_BACKGROUND if _in_background(tool) else "")
+    room = _COLUMNS - sum(map(width, (label, agent, detail, after))) - 4
     shown = _shown(gist, max(room, 20))
-    return f"-# {_ICONS[tool.state]} {agent}**{label}**{shown}{gist.after}{detail}"
+    return f"-# {_ICONS[tool.state]} {agent}**{label}**{shown}{after}{detail}"
+
+
+def tool_block(tool: Tool) -> tuple[str, str]:
+    """What stands below the line: language and text of a code block, no text if there is none.
+
+    That is the change of a small edit, else the beginning of the output and its end.
+    """
+    changes = [
+        diff(_string(edit, "old_string"), _string(edit, "new_string"))
+        for edit in (_objects(tool.input, "edits") or [tool.input])
+        if tool.name in ("Edit", "MultiEdit")
+    ]
+    # Masked before it is cut: a part of a secret does not look like one.
+    change = mask("\n".join(filter(None, changes)))
+    if change.strip() and len(change.splitlines()) <= _SHOWN_OF_A_DIFF:
+        return "diff", _clipped(change.splitlines())
+    lines = [line for line in mask(tool.output).splitlines() if line.strip()]
+    if len(lines) > _SHOWN_OF_AN_OUTPUT:
+        half = _SHOWN_OF_AN_OUTPUT // 2
+        between = f"… {len(lines) - 2 * half} more lines"
+        lines = [*lines[:half], between, *lines[-half:]]
+    return "", _clipped(lines)
+
+
+def _clipped(lines: Iterable[str]) -> str:
+    return "\n".join(clip(line.expandtabs(4), _BLOCK_COLUMNS) for line in lines)
+
+
+def is_agent(name: str) -> bool:
+    """Whether this tool is a subagent."""
+    return name in _AGENTS
+
+
+def tells_by_output(name: str) -> bool:
+    """Whether the output of this tool is what a reader wants of it, rather than its effect."""
+    return name not in _SILENT and not name.startswith(_DISCORD)
+
+
+def briefly(tool: Tool) -> str:
+    """The call in a few plain words."""
+    return f"{_label(tool.name)} {one_line(_gist(tool, '').text)}".strip()
+
+
+def _in_background(tool: Tool) -> bool:
+    return tool.input.get("run_in_background") is True
 
 
 def _shown(gist: _Gist, room: int) -> str:
-    text = one_line(gist.text)
+    text = one_line(mask(gist.text))
     if not text:
         return ""
     text = clip_start(text, room) if gist.path else clip(text, room)
@@ -54,6 +131,8 @@ def _shown(gist: _Gist, room: int) -> str:
 
 
 def _label(name: str) -> str:
+    if name in _LABELS:
+        return _LABELS[name]
     if not name.startswith("mcp__"):
         return one_line(name) or "tool"
     server, _, tool = name.removeprefix("mcp__").partition("__")
@@ -198,21 +277,33 @@ _FORMATTERS: Mapping[str, Callable[[Mapping[str, object], str], _Gist]] = {
     "Agent": _agent,
     "AskUserQuestion": _questions,
     "Bash": _bash,
+    "BashOutput": _words("bash_id", "task_id"),
+    "CronCreate": _words("cron", "prompt"),
+    "EnterPlanMode": lambda _values, _cwd: _Gist(""),
     "Edit": _edit,
     "ExitPlanMode": lambda _values, _cwd: _Gist("plan", words=True),
     "Glob": _search,
     "Grep": _search,
+    "KillShell": _words("shell_id", "task_id"),
     "LS": lambda values, cwd: _Gist(_relative(_string(values, "path"), cwd), path=True),
     "MultiEdit": _edit,
     "NotebookEdit": _notebook,
     "Read": _read,
+    "SendMessage": _words("summary", "message"),
     "Skill": _words("skill", "command"),
     "Task": _agent,
     "TaskCreate": _words("subject", "description"),
+    "TaskOutput": _words("task_id"),
+    "TaskStop": _words("task_id", "shell_id"),
     "TaskUpdate": _task_update,
     "TodoWrite": _todos,
     "ToolSearch": _words("query"),
     "WebFetch": _fetch,
     "WebSearch": _words("query"),
     "Write": _write,
+    f"{_DISCORD}react": _words("emoji"),
+    f"{_DISCORD}rename_thread": _words("title"),
+    f"{_DISCORD}send_file": lambda values, cwd: _Gist(
+        _relative(_string(values, "path"), cwd), path=True
+    ),
 }
