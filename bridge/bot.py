@@ -25,6 +25,7 @@ from bridge.discord_io.outbox import Outbox
 from bridge.interact import forms
 from bridge.interact.approvals import Approvals
 from bridge.interact.controls import AnswerButton, ChoiceMenu
+from bridge.interact.outputs import OutputButton, Outputs
 from bridge.launch import Launcher
 from bridge.modes import Modes
 from bridge.naming import Naming
@@ -56,7 +57,7 @@ def intents() -> discord.Intents:
 
 
 class Bridge(discord.Client):
-    """The bot. `approvals` is public for the buttons, which find it through the client."""
+    """The bot. `approvals` and `outputs` are public for the buttons, which find them through it."""
 
     def __init__(
         self,
@@ -84,6 +85,7 @@ class Bridge(discord.Client):
         self.access = Access(config.allowed_users, config.allowed_roles)
         self.outbox = Outbox(self)
         self.approvals = Approvals(self.outbox, self.access, config.approval_timeout)
+        self.outputs = Outputs(store, self.access, history.projects_dir(environment))
         self.runner = Runner(
             store,
             Launcher(
@@ -136,7 +138,7 @@ class Bridge(discord.Client):
         team = application.team
         owners = [m.id for m in team.members] if team else [application.owner.id]
         self.access.set_owners(owners)
-        self.add_dynamic_items(AnswerButton, ChoiceMenu)
+        self.add_dynamic_items(OutputButton, AnswerButton, ChoiceMenu)
         await self.runner.attach_all()
         self.courier.resume()
         for thread in self.conversations.unfinished():

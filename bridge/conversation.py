@@ -14,6 +14,7 @@ from typing import Any
 from bridge import ledger, uploads
 from bridge.attempts import answer
 from bridge.discord_io.outbox import Reply
+from bridge.display import Display
 from bridge.interact.asking import Asking
 from bridge.narration import Narration
 from bridge.outcome import (
@@ -33,13 +34,13 @@ from bridge.protocol import (
     ControlRequest,
     Delta,
     Event,
+    System,
 )
-from bridge.render.pages import Pages
 from bridge.runner import Seat
 from bridge.services import Services
 from bridge.session import Session
 from bridge.tools.server import SUBTYPE as TOOLS
-from bridge.turn import ActiveTurn, contents, prompt_id
+from bridge.turn import ActiveTurn, prompt_id
 from state import Queued, Record, Turn
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ class Conversation:
         self.thread = thread
         self.active: ActiveTurn | None = None
         self._s = services
+        self._display = Display(thread, services)
         self._worker: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._asking = Asking(
@@ -289,7 +291,7 @@ class Conversation:
             prompt_id=prompt,
             generation=record.generation,
             started=begun.started if begun else time.time(),
-            renderer=Pages(cwd=record.cwd),
+            renderer=self._display.pages(),
             narration=Narration(begun.asked if begun else ()),
             reply=self._reply(begun)
             if begun
@@ -335,6 +337,9 @@ class Conversation:
             self._asking.cancel(event.request_id)
         elif self.active is not None:
             self.active.feed(event)
+        elif isinstance(event, System):
+            if event.subtype == "task_notification":
+                self._display.ended(event)
         elif isinstance(event, Delta | Assistant) and event.parent_tool_use_id is None:
             # The CLI begins a turn by itself when a background task has ended.
             process = self._s.runner.take(self.thread)
@@ -376,20 +381,10 @@ class Conversation:
             self._spawn(self._end_process(self._part(), "the fork"))
         else:
             self._s.runner.release(self.thread)
-        self._show_all(turn, words)
+        self._display.finish(turn, words)
         self._s.courier.offer(self.thread, turn.reply)
         self._spawn(self._delivered(turn.prompt_id, turn.reply))
         self._spawn(self._s.naming.exchanged(self.thread, turn, outcome))
-
-    def _show_all(self, turn: ActiveTurn, words: str) -> None:
-        try:
-            shown = contents(turn.renderer, turn.narration.segments, words)
-        except Exception:
-            # The reply must come to its end whatever is in it: the next one waits for that.
-            log.exception("thread %d: a reply cannot be rendered", self.thread)
-            text = turn.narration.text
-            shown = [*(text[at : at + 1900] for at in range(0, len(text), 1900)), words]
-        turn.reply.finish(shown)
 
     async def _delivered(self, prompt: str, reply: Reply) -> None:
         await reply.over()
@@ -423,8 +418,7 @@ class Conversation:
         narration = Narration(over.asked)
         narration.recover(known.records[1:])
         narration.close()
-        renderer = Pages(cwd=self.record.cwd)
-        reply.finish(contents(renderer, narration.segments, over.tail))
+        self._display.again(over.prompt_id, narration, reply, over.tail)
         await self._delivered(over.prompt_id, reply)
 
     # --- housekeeping ---------------------------------------------------------------------------

@@ -206,6 +206,7 @@ class Reply:
         self._on_sent = on_sent
         self._on_gone = on_gone
         self._view = view
+        self._dressed: int | None = None  # the message that has the view
         self._files = files
         self._shown: list[str | None] = [None] * len(sent)
         self._want: Sequence[str] = ()
@@ -221,10 +222,11 @@ class Reply:
         self._want = contents
         self._dirty.set()
 
-    def finish(self, contents: Sequence[str]) -> None:
-        """What is to be seen in the end; the first word counts."""
+    def finish(self, contents: Sequence[str], view: discord.ui.View | None = None) -> None:
+        """What is to be seen in the end, a view below it; the first word counts."""
         if self._final:
             return
+        self._view = view or self._view
         self._final = True
         self.show(contents)
         self._urgent.set()
@@ -278,11 +280,12 @@ class Reply:
 
     async def _update(self, want: list[str], last: bool) -> None:
         for index, content in enumerate(want):
+            end = last and index == len(want) - 1
             if index < len(self.messages):
-                await self._edit(index, content)
+                await self._edit(index, content, end)
             if index >= len(self.messages):
-                await self._send(content, last and index == len(want) - 1)
-                await self._edit(index, content)
+                await self._send(content, end)
+                await self._edit(index, content, end)
         if last:
             await self._take_back(len(want))
 
@@ -296,6 +299,8 @@ class Reply:
             ),
         )
         self.messages.append(message.id)
+        if message.components:
+            self._dressed = message.id
         # A repeated nonce gives back the message as it was first sent.
         self._shown.append(content if message.content == content.strip() else None)
         self._on_sent(message.id)
@@ -313,12 +318,14 @@ class Reply:
             options["files"] = [discord.File(io.BytesIO(f.data), f.name) for f in self._files]
         return options
 
-    async def _edit(self, index: int, content: str) -> None:
-        if self._shown[index] == content:
+    async def _edit(self, index: int, content: str, last: bool) -> None:
+        view = self._view if last and self._dressed != self.messages[index] else None
+        if self._shown[index] == content and view is None:
             return
+        options: dict[str, Any] = {"content": content, **({"view": view} if view else {})}
         message = self._target.get_partial_message(self.messages[index])
         try:
-            await self._unarchived("edit", lambda: message.edit(content=content))
+            await self._unarchived("edit", lambda: message.edit(**options))
         except discord.HTTPException as refused:
             if refused.code == TOO_MANY_OLD_EDITS:
                 # For now it stays as it is: from here on all stands in new messages.
@@ -328,6 +335,8 @@ class Reply:
             if refused.code != UNKNOWN_MESSAGE:  # somebody deleted it: let it be
                 raise
         self._shown[index] = content
+        if view is not None:
+            self._dressed = self.messages[index]
 
     async def _take_back(self, first: int) -> None:
         """Delete the messages from that index on."""

@@ -8,8 +8,13 @@ from tests.e2e.rig import Message, Rig
 
 
 def question(rig: Rig, thread: str) -> Message | None:
-    """The newest message with buttons."""
-    return next((m for m in reversed(rig.discord.messages(thread)) if m["components"]), None)
+    """The newest message with buttons or menus for an answer."""
+    return next((m for m in reversed(rig.discord.messages(thread)) if _asks(m)), None)
+
+
+def _asks(message: Message) -> bool:
+    ids = [item.get("custom_id", "") for item in components.walk(message["components"])]
+    return any(id.startswith(("ask:", "pick:")) for id in ids)
 
 
 async def asked(rig: Rig, thread: str) -> Message:
