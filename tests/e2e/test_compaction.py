@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import signal
+import subprocess
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -124,14 +126,22 @@ async def test_two_quick_messages_start_one_compaction(rig: Rig) -> None:
     assert len(rig.starts.all()) == 2
 
 
+def uncollected() -> subprocess.Popen[bytes]:
+    """A process that has ended, and still has its number until somebody waits for it."""
+    process = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    return process
+
+
 @small
 async def test_a_session_that_may_not_be_made_smaller_is_resumed_as_it_is(rig: Rig) -> None:
     thread, old, _ = await left_for_hours(rig)
-    # The CLI's register says that a process that lives has the session open.
+    # The CLI's register names a process that has ended, and that nobody has collected yet: that
+    # is no reason not to resume the session, but one to leave its file alone.
     register = rig.home / ".claude" / "sessions" / "1.json"
     register.parent.mkdir(exist_ok=True)
-    assert rig.bot is not None
-    register.write_text(json.dumps({"pid": rig.bot.pid, "sessionId": old}))
+    ended = uncollected()
+    register.write_text(json.dumps({"pid": ended.pid, "sessionId": old}))
     await rig.say(thread, "delta four")
     shown = await rig.settled(thread, 4)
     assert "was not made smaller: process" in shown
@@ -139,6 +149,7 @@ async def test_a_session_that_may_not_be_made_smaller_is_resumed_as_it_is(rig: R
     assert not stubs(rig)
     assert await rig.session(thread) == old
     assert "not compacted: process" in rig.log.read_text()
+    assert ended.wait() == 0
 
 
 @small
@@ -162,6 +173,7 @@ async def test_a_command_makes_a_live_thread_smaller_at_once_and_a_dry_run_nothi
     await rig.answer(thread, "delta four | saw: ")
     assert stubs(rig)
     assert rig.starts.all()[-1].resumed == new
+    await rig.settled(thread, 4)
 
     words = await rig.command(thread, "compact", strategy="auto", target=5)
     assert "Nothing was changed" in words or "smaller now" in words
