@@ -50,7 +50,8 @@ class Listed:
         """The session on one line of a completion."""
         age = "just now" if now - self.at < 60 else f"{_age(now - self.at)} ago"
         facts = f" · {age} · {_size(self.size)}"
-        return f"{clip(self.title, LONGEST_CHOICE - 2 - len(facts))}{facts}"
+        room = LONGEST_CHOICE - len(facts)  # in characters; a column may take several
+        return f"{clip(self.title, room)[:room]}{facts}"
 
 
 def is_sid(text: str) -> bool:

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from bridge import ledger, uploads
+from bridge import ledger, tuning, uploads
 from bridge.attempts import answer
 from bridge.discord_io.outbox import Reply
 from bridge.display import Display
@@ -90,6 +90,15 @@ class Conversation:
         if waits:
             self._spawn(self._mark(item.message))
         self.wake()
+        mode = tuning.chosen(self.record.settings, self._s.config)["queue mode"]
+        if self.active is not None and mode == "interrupt":
+            self._spawn(self._give_way(self.active))
+
+    async def _give_way(self, turn: ActiveTurn) -> None:
+        """End a turn for a newer message, once that one can no longer be lost."""
+        await self._s.store.durable()
+        if not turn.over:
+            await self.session.interrupt(turn, "a newer message")
 
     def edit(self, message: int, content: str) -> None:
         """Change a message that still waits."""

@@ -17,7 +17,7 @@ MODELS = (DEFAULT, "opus", "sonnet", "haiku", "fable")
 """Names that the CLI has for the newest model of each kind; full names are taken as well."""
 EFFORTS = (DEFAULT, "low", "medium", "high", "xhigh", "max")
 VERBOSITIES = (DEFAULT, "quiet", "normal", "full")
-QUEUE_MODES = (DEFAULT, "queue", "steer", "interrupt")
+QUEUE_MODES = (DEFAULT, "queue", "interrupt")
 
 PATIENCE = 10.0
 """Seconds that the CLI has to take a new setting."""

@@ -19,6 +19,11 @@ from compaction.strategies import AGGRESSIVE, BALANCED, CONSERVATIVE, ByLine
 STEPS = 4
 """Prices that are tried between two presets; each halves the range in which the goal lies."""
 
+FAR = 4
+"""A session this many times its goal comes down to it by whole results, whatever its lines hold."""
+FAR_TOO_LONG = 400_000
+"""Tokens of a session whose lines take too long to weigh, all of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Goal:
@@ -73,7 +78,12 @@ def _auto(messages: Sequence[Message], goal: Goal) -> Mapping[str, Decision]:
     """Lines by their worth, gently at first; then, only to reach a goal, whole old results."""
     if goal.save is None:
         return BALANCED(messages)
-    valued, gains = value(messages), Gains.of(messages, goal.costs)
+    gains = Gains.of(messages, goal.costs)
+    cleared = _cleared_first(messages, goal.save, gains)
+    if cleared:
+        rest = replace(goal, save=goal.save - gains.total(cleared))
+        return {**cleared, **_auto(_without(messages, cleared), rest)}
+    valued = value(messages)
     gentle = gains.worthwhile(CONSERVATIVE.decide(valued))
     if gains.total(gentle) >= goal.save:
         return gentle
@@ -130,6 +140,23 @@ def _cleared(messages: Sequence[Message]) -> dict[str, Decision]:
         for call in paired_calls(messages, PRESERVE_MESSAGES)
         if not (call.pinned or call.failed or is_stub(call.text))
     }
+
+
+def _cleared_first(messages: Sequence[Message], save: int, gains: Gains) -> Mapping[str, Decision]:
+    """Old results that go as a whole anyway, since the goal is out of the reach of lines by far.
+
+    What is left is a session of which lines can be chosen, and chosen in time.
+    """
+    left = gains.whole - save
+    if gains.whole < FAR_TOO_LONG or left * FAR > gains.whole:
+        return {}
+    return _just_enough({}, _cleared(messages), gains.whole - left * FAR, gains)
+
+
+def _without(messages: Sequence[Message], cleared: Mapping[str, Decision]) -> list[Message]:
+    """The conversation without the calls that are decided about."""
+    gone = {key: Decision(key, "drop_call", "") for key in cleared}
+    return apply(messages, gone)
 
 
 def _by_line(strategy: ByLine) -> Decide:

@@ -46,6 +46,12 @@ class Gains:
             costs=costs,
         )
 
+    @property
+    def whole(self) -> int:
+        """The tokens of all calls and their results."""
+        parts = (*self.uses.values(), *self.results.values())
+        return sum(cost for _, cost in parts)
+
     def one(self, decision: Decision) -> int:
         """The tokens that one decision frees; below 0 if it costs more than it frees."""
         if decision.tool_use_id not in self.uses or decision.tool_use_id not in self.results:

@@ -94,7 +94,10 @@ def compact_session(
             files=filed.files_of(planned.decisions),
         )
         with lineage.beside(path, manifest, filed.contents_of(planned.decisions)):
-            target = write(transcript, filed.decisions, sid=sid, images=request.images).path
+            written = write(
+                transcript, filed.decisions, sid=sid, images=request.images, planned=planned
+            )
+            target = written.path
     return Outcome(
         source=path,
         path=target,

@@ -12,7 +12,7 @@ from compaction.check import check, refusals
 from compaction.decisions import Decision
 from compaction.images import Images
 from compaction.records import Json, as_dict
-from compaction.rewrite import plan, rewrite
+from compaction.rewrite import Plan, plan, rewrite
 from compaction.transcript import Transcript
 
 
@@ -49,15 +49,17 @@ def write(
     folder: Path | None = None,
     sid: str | None = None,
     images: Images = False,
+    planned: Plan | None = None,
 ) -> Written:
     """Write the session as decided into a new file; raises `Refused` if it may not be.
 
     `folder` is that of the original unless named. `images` lets those of old turns go, too, or
-    "all" of them: the repair of a session that the API refuses because of an image. A crash at any
-    point leaves no new session or a whole one; at most a hidden file that is no session is left.
+    "all" of them: the repair of a session that the API refuses because of an image. `planned` is
+    the plan for just these, if the caller has made it. A crash at any point leaves no new session
+    or a whole one; at most a hidden file that is no session is left.
     """
     sid = sid or str(uuid.uuid4())
-    planned = plan(transcript, decisions, images)
+    planned = planned or plan(transcript, decisions, images)
     if reasons := [*_in_use(transcript), *refusals(transcript, repair=images == "all")]:
         raise Refused(*reasons)
     if not planned:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -28,9 +29,9 @@ class Usage:
     """Whether the session has its cache kept for an hour instead of five minutes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Transcript:
-    """One session file, read once."""
+    """One session file, read once; what is worked out from it is worked out once, too."""
 
     path: Path
     source: Source
@@ -64,17 +65,17 @@ class Transcript:
         """The session's id."""
         return self.path.stem
 
-    @property
+    @cached_property
     def records(self) -> tuple[Json, ...]:
         """The records of the conversation, in order."""
         return tuple(record for unit in self.units for record in unit.records)
 
-    @property
+    @cached_property
     def counted(self) -> bool:
         """Whether the API's own count of the context fits what is there."""
         return self.usage is not None and self._characters <= self.usage.tokens * MOST_A_TOKEN
 
-    @property
+    @cached_property
     def tokens(self) -> int:
         """The size of the context: by the API's own count if it fits, else by our estimate."""
         if self.usage is not None and self.counted:

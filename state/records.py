@@ -113,7 +113,7 @@ class Settings(Model):
     effort: str | None = None
     permission_mode: str | None = None
     verbosity: Literal["quiet", "normal", "full"] | None = None
-    queue_mode: Literal["queue", "steer", "interrupt"] | None = None
+    queue_mode: Literal["queue", "interrupt"] | None = None
 
 
 class Usage(Model):

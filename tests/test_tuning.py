@@ -15,12 +15,12 @@ def config(**more: Any) -> Config:
 
 
 def test_a_threads_choice_holds_over_the_bots_settings() -> None:
-    bots = config(model="opus", queue_mode="steer")
+    bots = config(model="opus", queue_mode="interrupt")
     assert tuning.chosen(Settings(), bots) == {
         "model": "opus",
         "effort": "default",
         "verbosity": "normal",
-        "queue mode": "steer",
+        "queue mode": "interrupt",
     }
     own = Settings(model="haiku", effort="low", verbosity="full", queue_mode="queue")
     assert tuning.chosen(own, bots) == {

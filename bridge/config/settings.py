@@ -151,7 +151,7 @@ Name = Annotated[str | None, Expected("a name")]
 Switch = Annotated[bool, Expected("true or false")]
 Mode = Literal["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"]
 Verbosity = Literal["quiet", "normal", "full"]
-QueueMode = Literal["queue", "steer", "interrupt"]
+QueueMode = Literal["queue", "interrupt"]
 Level = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(_upper)]
 
 
@@ -193,7 +193,7 @@ class Config(BaseSettings):
     verbosity: Verbosity = "normal"
     """How much of Claude's work threads show: quiet, normal or full."""
     queue_mode: QueueMode = "queue"
-    """What a message does while Claude works: queue, steer or interrupt."""
+    """What a message does while Claude works: queue, or interrupt what runs."""
     daily_budget: Dollars = 0.0
     """US dollars after which no turn starts until the next day; 0 is no limit."""
     pass_env: Patterns = ()

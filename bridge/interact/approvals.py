@@ -103,7 +103,7 @@ class Approvals:
             try:
                 body = await asyncio.to_thread(body_of, question.request, question.agent)
                 reply = None if question.message else self._post(request_id, question, body)
-                await self._decided(process, waiting, reply)
+                await self._decided(process, request_id, waiting, reply)
             finally:
                 del self._open[request_id]
             word, answer = _outcome(waiting.question, said, process)
@@ -117,12 +117,16 @@ class Approvals:
         await self._close(question, body)
         kept.unlink(missing_ok=True)
 
-    async def _decided(self, process: LiveProcess, waiting: _Open, reply: Reply | None) -> None:
+    async def _decided(
+        self, process: LiveProcess, request_id: str, waiting: _Open, reply: Reply | None
+    ) -> None:
         """Return when it is settled what comes of a question, with its message if there is one."""
         if reply is not None:
             await _first(None, reply.settled, waiting.said, process.ended)
             waiting.question = replace(waiting.question, message=_with_buttons(reply))
             _keep(waiting.kept, waiting.question)
+            if waiting.question.answers:  # somebody was faster than the message's own id
+                self._update(request_id, waiting)
         if waiting.question.message is not None:
             await _first(self._time_limit, waiting.said, process.ended)
 
@@ -163,9 +167,7 @@ class Approvals:
             waiting.said.set_result(said)
         else:
             _keep(waiting.kept, waiting.question)
-            edit = asyncio.create_task(self._show_choices(request_id, waiting))
-            waiting.edits.add(edit)
-            edit.add_done_callback(waiting.edits.discard)
+            self._update(request_id, waiting)
         return True
 
     def words(self, thread: int, words: str, by: str) -> bool:
@@ -212,6 +214,11 @@ class Approvals:
         view = controls(request_id, question.request, question.answers)
         nonce = f"ask-{request_id[:16]}"
         return self._outbox.aside(question.thread, body.contents, nonce, view, body.file)
+
+    def _update(self, request_id: str, waiting: _Open) -> None:
+        edit = asyncio.create_task(self._show_choices(request_id, waiting))
+        waiting.edits.add(edit)
+        edit.add_done_callback(waiting.edits.discard)
 
     async def _show_choices(self, request_id: str, waiting: _Open) -> None:
         """Let the message show what was chosen so far; what is settled meanwhile is shown later."""

@@ -77,6 +77,17 @@ async def test_a_waiting_message_is_marked_until_its_turn(rig: Rig) -> None:
     await rig.until(lambda: hourglasses(rig, thread) == [], what="none is marked")
 
 
+@pytest.mark.settings(BRIDGE_QUEUE_MODE="interrupt")
+async def test_a_message_interrupts_what_runs_where_that_was_chosen(rig: Rig) -> None:
+    thread = await busy_thread(rig)
+    await rig.say(thread, "alpha one")
+    await rig.answer(thread, "Echo #2: alpha one")
+    shown = await rig.settled(thread, 1)
+    assert "a newer message" in shown
+    assert "END-OF-SLOW" not in shown
+    assert len(rig.starts.all()) == 1
+
+
 @pytest.mark.settings(BRIDGE_MAX_PROCESSES="3")
 async def test_more_threads_than_places_are_all_answered_within_the_limit(rig: Rig) -> None:
     texts = [f"thread {n}" for n in range(10)]

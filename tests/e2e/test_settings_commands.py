@@ -108,7 +108,7 @@ async def test_verbosity_and_queue_mode_are_kept_and_shown(rig: Rig) -> None:
     thread = await rig.open("alpha")
     await rig.settled(thread, 1)
     assert "`quiet`" in await rig.command(thread, "verbosity", verbosity="Quiet")
-    assert await choices(rig, thread, "queue-mode", "mode", "st") == ["steer"]
+    assert await choices(rig, thread, "queue-mode", "mode", "in") == ["interrupt"]
     assert "`interrupt`" in await rig.command(thread, "queue-mode", mode="interrupt")
     assert rig.record(thread)["settings"] == {"verbosity": "quiet", "queue_mode": "interrupt"}
     status = await rig.command(thread, "status")

@@ -20,6 +20,7 @@ from bridge.protocol import (
     parse,
 )
 from bridge.render import Note, Text, Tool
+from bridge.render.segments import Part
 
 
 @dataclass
@@ -101,7 +102,7 @@ def _turn(result: Result, narration: Narration) -> Turn:
     )
 
 
-def _words(segment: Text | Tool | Note) -> str:
+def _words(segment: Part) -> str:
     match segment:
         case Text():
             return segment.markdown
@@ -111,3 +112,5 @@ def _words(segment: Text | Tool | Note) -> str:
             of = f" of {segment.agent}" if segment.agent else ""
             what = segment.input.get("command") or segment.input.get("description")
             return f"[{segment.name}{of}: {what}: {segment.state} {segment.detail}]"
+        case _:
+            return ""

@@ -81,7 +81,7 @@ chosen = st.builds(
     effort=names,
     permission_mode=names,
     verbosity=st.sampled_from([None, "quiet", "normal", "full"]),
-    queue_mode=st.sampled_from([None, "queue", "steer", "interrupt"]),
+    queue_mode=st.sampled_from([None, "queue", "interrupt"]),
 )
 days = st.lists(
     st.builds(Day, date=st.dates().map(str), turns=counts, cost_usd=times, input_tokens=counts),

@@ -12,7 +12,7 @@ from tests.state.samples import channels, plain, snowflakes
 
 
 async def test_what_is_chosen_for_a_channel_is_there_after_a_restart(tmp_path: Path) -> None:
-    chosen = Channel(project="/website", settings=Settings(model="opus", queue_mode="steer"))
+    chosen = Channel(project="/website", settings=Settings(model="opus", queue_mode="interrupt"))
     async with await Store.open(tmp_path) as store:
         assert store.channel(5) == Channel()
         assert store.update_channel(5, lambda _: chosen) == chosen
