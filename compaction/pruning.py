@@ -137,9 +137,11 @@ def decide(
             continue
         name = old["toolCallId"]
         if text == settings.hard_clear.placeholder:
-            decisions[name] = Decision(name, "stub", "hard_clear", text)
+            decisions[name] = Decision(
+                name, "stub", "old, cleared to get below the hard limit", text
+            )
         else:
-            decisions[name] = Decision(name, "trim", "soft_trim", text)
+            decisions[name] = Decision(name, "trim", "old and long: head and tail stay", text)
     return decisions
 
 

@@ -38,27 +38,32 @@ class ByLine:
 
     def decide(self, valued: Sequence[Valued]) -> dict[str, Decision]:
         """The decisions for passages valued before."""
-        results: dict[str, str] = {}
-        inputs: dict[str, dict[Path, str]] = defaultdict(dict)
+        results: dict[str, _Shorter] = {}
+        inputs: dict[str, dict[Path, _Shorter]] = defaultdict(dict)
         calls = {each.passage.call.tool_use_id: each.passage.call for each in valued}
         for each in valued:
-            text = self._shortened(each)
-            if text is None:
+            shorter = self._shortened(each)
+            if shorter is None:
                 continue
             if each.passage.part == "result":
-                results[each.passage.call.tool_use_id] = text
+                results[each.passage.call.tool_use_id] = shorter
             else:
-                inputs[each.passage.call.tool_use_id][each.passage.path] = text
+                inputs[each.passage.call.tool_use_id][each.passage.path] = shorter
         decisions: dict[str, Decision] = {}
         for key, call in calls.items():
-            if key in inputs:
-                shorter = replaced(call.input, inputs[key])
-                decisions[key] = Decision(key, "trim_input", "input", results.get(key), shorter)
-            elif key in results:
-                decisions[key] = Decision(key, "trim", "lines", results[key])
+            result, given = results.get(key), inputs.get(key, {})
+            parts = [f"input: {shorter.why}" for shorter in list(given.values())[:1]]
+            why = "; ".join([*parts, *([result.why] if result else [])])
+            text = result.text if result else None
+            if given:
+                texts = {path: shorter.text for path, shorter in given.items()}
+                fewer = replaced(call.input, texts)
+                decisions[key] = Decision(key, "trim_input", why, text, fewer)
+            elif result:
+                decisions[key] = Decision(key, "trim", why, text)
         return decisions
 
-    def _shortened(self, each: Valued) -> str | None:
+    def _shortened(self, each: Valued) -> "_Shorter | None":
         passage = each.passage
         worths = [
             worth * (max(cost, SHORT_LINE) / USUAL_LINE) ** self.length
@@ -74,7 +79,26 @@ class ByLine:
         keep = choose(worths, each.costs, self.price)
         renumber = self.renumber and passage.call.kind == "read"
         shorter = elide(passage.lines, keep, renumber=renumber)
-        return shorter if len(shorter) < len(text) else None
+        if len(shorter) >= len(text):
+            return None
+        return _Shorter(shorter, _why(keep, passage.news))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shorter:
+    """A text without some of its lines, and why they went, in words."""
+
+    text: str
+    why: str
+
+
+def _why(keep: Sequence[bool], news: Sequence[bool]) -> str:
+    """How many lines went, and how many of those a later text repeats or outdates."""
+    gone = [fresh for kept, fresh in zip(keep, news, strict=True) if not kept]
+    if not gone:
+        return "line numbers"
+    stale = gone.count(False)
+    return f"{len(gone)} of {len(keep)} lines" + (f", {stale} stale" if stale else "")
 
 
 CONSERVATIVE = ByLine(price=0.0004, renumber=False)

@@ -30,7 +30,7 @@ def conversation(*results: ToolResult, tool: str = "Bash") -> list[Message]:
 def test_long_results_are_trimmed_and_many_are_cleared() -> None:
     trimmed = decide(conversation(ToolResult("a", LONG)), settings(), window=1000)
     assert [(d.action, d.reason, d.text) for d in trimmed.values()] == [
-        ("trim", "soft_trim", TRIMMED)
+        ("trim", "old and long: head and tail stay", TRIMMED)
     ]
     many = conversation(*(ToolResult(f"t{at}", LONG) for at in range(18)))
     cleared = decide(many, settings(), window=25_000)
