@@ -9,8 +9,7 @@ from pathlib import Path
 from bridge import history, rewind
 from bridge.config import Config
 from bridge.config.settings import OFF
-from compaction.jev import JevAsker, JevClient
-from compaction.jev.wire import Answers, Questions, State
+from compaction.jev import JevAsker
 from compaction.lineage import NotCompacted, Undone, attached, manifest_of, origin, sweep, undo
 from compaction.policy import WINDOW, Policy, Verdict, cache_expires, judge
 from compaction.seed import recent
@@ -51,19 +50,6 @@ class View:
     verdict: Verdict
     warm_until: float
     steps: tuple[Step, ...]
-
-
-class Jev:
-    """Jev, asked over a connection of its own each time: no event loop outlives a compaction."""
-
-    def __init__(self, key: str) -> None:
-        """The key is shown nowhere."""
-        self._key = key
-
-    async def ask(self, state: State, questions: Questions) -> Answers:
-        """The answers to the questions."""
-        async with JevClient(api_key=self._key) as client:
-            return await client.ask(state, questions)
 
 
 class Compactor:

@@ -13,10 +13,9 @@ import discord
 
 from bridge import address, logs, notify
 from bridge.bot import Bridge
-from bridge.compactor import Jev
 from bridge.config import ClaudeNotFound, Config, ConfigError, child_environment, find_claude, load
 from bridge.discord_io.retry import persist
-from compaction.jev.wire import KEY_VARIABLE
+from compaction.jev.environment import asker
 from state import Store, StoreLocked
 
 log = logging.getLogger(__name__)
@@ -64,8 +63,7 @@ async def _run_bot(config: Config, environ: Mapping[str, str], claude: Path, sto
             log.error("BRIDGE_DISCORD_URL does not answer: %s", fault)
             return FAILED
     environment = child_environment(config, environ)
-    key = environ.get(KEY_VARIABLE, "").strip()
-    bridge = Bridge(config, environment, claude, store, Jev(key) if key else None)
+    bridge = Bridge(config, environment, claude, store, asker(environ))
     with _stopped_by_signals(bridge):
         try:
             async with bridge:

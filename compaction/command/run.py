@@ -14,10 +14,10 @@ from compaction import lineage
 from compaction.archive import Settings
 from compaction.command import sessions, table
 from compaction.command.advice import following
-from compaction.command.asking import asker
 from compaction.command.bar import progress
 from compaction.command.options import parse, parser
 from compaction.command.output import save
+from compaction.jev.environment import asker
 from compaction.page import page
 from compaction.session import Outcome, Refused, Request, compact_session
 from compaction.transcript import Transcript

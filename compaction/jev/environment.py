@@ -1,9 +1,9 @@
-"""Who scores for the command: Jev where the environment holds a key, else the offline scorer."""
+"""Who scores: Jev where the environment holds a key, else the offline scorer."""
 
 from collections.abc import Mapping
 
-from compaction.jev import JevAsker, JevClient
-from compaction.jev.wire import BASE_URL, KEY_VARIABLE, Answers, Questions, State
+from compaction.jev.client import JevClient
+from compaction.jev.wire import BASE_URL, KEY_VARIABLE, Answers, JevAsker, Questions, State
 
 URL_VARIABLE = "TYPESAFE_BASE_URL"
 """Names another address than Jev's own."""
