@@ -143,6 +143,11 @@ async def test_a_process_killed_in_a_tool_call_is_followed_by_one_that_knows_of_
         thread, _ = await begun(rig)
         await rig.say(thread, call)
     await rig.eventually((rig.work / "runs").exists, what="the tool runs")
+    # The CLI writes its transcript a moment behind; what is not in there, nobody can resume.
+    await rig.eventually(
+        lambda: any('"tool_use"' in path.read_text() for path in rig.transcripts()),
+        what="the call is written down",
+    )
     await rig.kill_clis()
     await rig.answer(thread, "SIGKILL")
     await rig.say(thread, "beta two")
